@@ -31,7 +31,10 @@ struct Dataset {
   Fit fit = Fit::letterbox;  // how pictures of other sizes come to this one
   int sample_bits = 0;       // of white in PNGs of 16 bits a sample (image.h); 0: there are none
   ImageSet train, test;
-  ImageSet validation;    // no images: it is drawn from the training images
+  ImageSet validation;  // no images: it is drawn from the training images
+  // Pictures of none of the classes, each with a class drawn at random: a network that trains on
+  // them, too, learns to be sure of none. Most data sets have none.
+  ImageSet strangers;
   bool own_data = false;  // of the user's own (own_data.h)
   std::string source;     // where it came from, for people: a folder, "generated"
 };

@@ -2,10 +2,10 @@
 #include "data/sets/hands.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
-#include "data/ink/windows.h"
+#include "data/hard/damage.h"
+#include "data/hard/pen.h"
 #include "data/sets/digits.h"
 #include "data/sets/drawn_set.h"
 #include "engine/error.h"
@@ -14,82 +14,12 @@ namespace weft::data {
 namespace {
 
 constexpr std::int64_t kSide = 28, kPixels = kSide * kSide;
-constexpr std::int64_t kFine = 4;  // strokes are changed at so many times the size
 
-// The ink's own box, or nothing when there is no ink.
-struct Box {
-  std::int64_t left = kSide * kFine, top = kSide * kFine, right = 0, bottom = 0;
-};
-Box box_of(const Plane& plane) {
-  constexpr float kInk = 40;
-  Box box;
-  for (std::int64_t y = 0; y < plane.height; ++y) {
-    for (std::int64_t x = 0; x < plane.width; ++x) {
-      if (plane.at(x, y) < kInk) continue;
-      box.left = std::min(box.left, x);
-      box.right = std::max(box.right, x + 1);
-      box.top = std::min(box.top, y);
-      box.bottom = std::max(box.bottom, y + 1);
-    }
-  }
-  return box;
-}
-
-// Scales the ink into 20 x 20 and brings its centre of mass to the middle.
-void place(const Plane& fine, std::uint8_t* result) {
-  const Box box = box_of(fine);
-  std::fill_n(result, kPixels, std::uint8_t{0});
-  if (box.right <= box.left) return;
-  Plane cut(box.right - box.left, box.bottom - box.top);
-  for (std::int64_t y = 0; y < cut.height; ++y) {
-    for (std::int64_t x = 0; x < cut.width; ++x) {
-      cut.at(x, y) = fine.at(box.left + x, box.top + y);
-    }
-  }
-  const double scale = 20.0 / static_cast<double>(std::max(cut.width, cut.height));
-  const auto scaled = [&](std::int64_t side) {
-    return std::max<std::int64_t>(1, std::llround(scale * static_cast<double>(side)));
-  };
-  const Plane digit = resample(cut, scaled(cut.width), scaled(cut.height));
-  double mass = 0, sum_x = 0, sum_y = 0;
-  for (std::int64_t y = 0; y < digit.height; ++y) {
-    for (std::int64_t x = 0; x < digit.width; ++x) {
-      const double ink = digit.at(x, y);
-      mass += ink;
-      sum_x += ink * static_cast<double>(x);
-      sum_y += ink * static_cast<double>(y);
-    }
-  }
-  const auto offset = [&](double sum, std::int64_t side) {
-    const double centred = std::floor(0.5 * kSide - sum / mass + 0.5);
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(centred), 0, kSide - side);
-  };
-  const std::int64_t left = offset(sum_x, digit.width), top = offset(sum_y, digit.height);
-  for (std::int64_t y = 0; y < digit.height; ++y) {
-    for (std::int64_t x = 0; x < digit.width; ++x) {
-      const float ink = std::clamp(digit.at(x, y), 0.0f, 255.0f);
-      result[(top + y) * kSide + left + x] = static_cast<std::uint8_t>(ink + 0.5f);
-    }
-  }
+const std::uint8_t* digit_at(const ImageSet& set, std::int64_t index) {
+  return set.image(index % set.count).data();
 }
 
 }  // namespace
-
-void change_pen(const std::uint8_t* image, double change, std::uint8_t* result) {
-  Plane coarse(kSide, kSide);
-  std::copy_n(image, kPixels, coarse.values.begin());
-  const Plane fine = resample(coarse, kSide * kFine, kSide * kFine);
-  const auto window = std::llround(std::fabs(change) * kFine) + 1;
-  Plane changed = change > 0 ? window_max(fine, window, window) : window_min(fine, window, window);
-  if (change < 0) {
-    // The middle of a stroke that vanishes: what stands out of an opening.
-    const Plane rest = difference(fine, opening(fine, window, window));
-    for (std::size_t i = 0; i < changed.values.size(); ++i) {
-      changed.values[i] = std::max(changed.values[i], rest.values[i]);
-    }
-  }
-  place(changed, result);
-}
 
 void add_hands(Dataset& dataset, std::uint64_t seed) {
   ImageSet& train = dataset.train;
@@ -99,24 +29,60 @@ void add_hands(Dataset& dataset, std::uint64_t seed) {
                                       " has no digits of 28 x 28: other hands can be "
                                       "added to such data only"));
   }
-  const std::int64_t own = train.count, drawn = own / 3 * 2;
-  train.count = 2 * own + drawn;
+  const std::int64_t own = train.count, drawn = own / 3 * 2, damaged = own / 2;
+  train.count = 2 * own + drawn + damaged;
   train.images.resize(static_cast<std::size_t>(train.count * kPixels));
   train.labels.resize(static_cast<std::size_t>(train.count));
   on_all_cores(train.count - own, [&](std::int64_t added) {
     const std::int64_t i = own + added;
     std::uint8_t* const image = &train.images[static_cast<std::size_t>(i * kPixels)];
     std::int32_t& label = train.labels[static_cast<std::size_t>(i)];
-    if (added < own) {
-      Draw draw(seed, static_cast<std::uint64_t>(i));
-      label = train.labels[static_cast<std::size_t>(added)];
-      change_pen(&train.images[static_cast<std::size_t>(added * kPixels)],
-                 draw.uniform(-1.5f, 2.5f), image);
-    } else {
+    const std::int64_t from = added < own ? added : (added - own - drawn) * 2;  // for some
+    Draw draw(seed, static_cast<std::uint64_t>(i));
+    if (added >= own && added < own + drawn) {
       label = static_cast<std::int32_t>(i % 10);
-      draw_rare_digit(label, seed, static_cast<std::uint64_t>(i), image);
+      return draw_rare_digit(label, seed, static_cast<std::uint64_t>(i), image);
     }
+    label = train.labels[static_cast<std::size_t>(from)];
+    const std::uint8_t* const digit = &train.images[static_cast<std::size_t>(from * kPixels)];
+    if (added < own) return change_pen(digit, draw.uniform(-1.5f, 2.5f), image);
+    constexpr float kLegible = 0.5f;
+    draw_damaged(digit, draw.uniform(0, kLegible), draw, image);
   });
+  ImageSet& strangers = dataset.strangers;
+  strangers = {drawn, 1, kSide, kSide, {}, {}};
+  strangers.images.resize(static_cast<std::size_t>(drawn * kPixels));
+  strangers.labels.resize(static_cast<std::size_t>(drawn));
+  on_all_cores(drawn, [&](std::int64_t i) {
+    Draw draw(seed + 1, static_cast<std::uint64_t>(i));
+    const auto at = static_cast<std::size_t>(i);
+    draw_stranger(at, digit_at(train, i), digit_at(train, 7 * i + 1), draw,
+                  &strangers.images[at * kPixels]);
+    strangers.labels[at] = std::min(9, static_cast<std::int32_t>(draw.uniform(0, 10)));
+  });
+}
+
+HardPictures hard_pictures(const ImageSet& digits, std::uint64_t seed, std::int64_t most) {
+  if (digits.height != kSide || digits.width != kSide || digits.channels != 1) {
+    throw Error(ErrorKind::usage, "only digits of 28 x 28 can be damaged");
+  }
+  const std::int64_t damaged = std::min(digits.count, most);
+  HardPictures result;
+  result.images = {2 * damaged, 1, kSide, kSide, {}, {}};
+  result.images.images.resize(static_cast<std::size_t>(2 * damaged * kPixels));
+  result.images.labels.resize(static_cast<std::size_t>(2 * damaged));
+  result.is_digit.resize(static_cast<std::size_t>(2 * damaged));
+  on_all_cores(2 * damaged, [&](std::int64_t i) {
+    Draw draw(seed, static_cast<std::uint64_t>(i));
+    std::uint8_t* const image = &result.images.images[static_cast<std::size_t>(i * kPixels)];
+    const auto at = static_cast<std::size_t>(i);
+    if (i >= damaged)
+      return draw_stranger(at, digit_at(digits, i), digit_at(digits, 7 * i + 1), draw, image);
+    result.is_digit[at] = 1;
+    result.images.labels[at] = digits.labels[at];
+    draw_damaged(digits.image(i).data(), draw.uniform(0, 1), draw, image);
+  });
+  return result;
 }
 
 }  // namespace weft::data

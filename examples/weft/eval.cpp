@@ -82,8 +82,9 @@ std::string calibration_text(const models::Calibration& calibration,
 std::string unsure_text(const models::Calibration& calibration,
                         const models::Evaluation& evaluation) {
   const std::string unfamiliar =
-      calibration.images == 0
-          ? "; the model has no threshold of familiarity"
+      calibration.images == 0 ? "; the model has no threshold of familiarity"
+      : calibration.certainty
+          ? std::string(", or are taken for wrong by probability and familiarity together")
           : fmt::format(", or have a familiarity below {:.3f}", calibration.threshold);
   return fmt::format("{:.2f} % of the images, {} of {}, are answered below {:.0f} %{}",
                      100.0 * static_cast<double>(evaluation.unsure) /

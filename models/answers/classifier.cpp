@@ -58,9 +58,9 @@ Answer Classifier::classify(std::span<const std::uint8_t> pixels) {
   if (!std::ranges::all_of(answer.probabilities, is_number)) {
     throw Error(ErrorKind::data, "the model's answer is not a number: its weights are damaged");
   }
-  answer.familiarity = familiarity(
-      answer.logits, total_variation(pixels, info_.network.height, info_.network.width));
-  answer.unsure = is_unsure(info_.calibration, answer.probabilities, answer.familiarity);
+  const double variation = total_variation(pixels, info_.network.height, info_.network.width);
+  answer.familiarity = familiarity(answer.logits, variation);
+  answer.unsure = is_unsure(info_.calibration, answer.probabilities, answer.logits, variation);
   answer.ranking.resize(answer.logits.size());
   std::iota(answer.ranking.begin(), answer.ranking.end(), std::size_t{0});
   std::stable_sort(answer.ranking.begin(), answer.ranking.end(), [&](std::size_t a, std::size_t b) {

@@ -287,8 +287,8 @@ Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t 
                            result.probabilities.begin() + static_cast<std::ptrdiff_t>(first),
                            [](double probability) { return static_cast<float>(probability); });
     const auto image = std::span(set.images).subspan(static_cast<std::size_t>(i) * pixels, pixels);
-    const double seen = familiarity(row, total_variation(image, set.height, set.width));
-    unsure += is_unsure(model.info.calibration, shares, seen) ? 1 : 0;
+    const double variation = total_variation(image, set.height, set.width);
+    unsure += is_unsure(model.info.calibration, shares, row, variation) ? 1 : 0;
   }
   result.unsure = unsure;
   if (model.info.output == Output::sigmoid) {

@@ -37,9 +37,11 @@ NetworkOptions network_from(const Fields& fields) {
 }
 
 Json json_of(const Calibration& calibration) {
-  return {{"temperature", calibration.temperature},
-          {"threshold", calibration.threshold},
-          {"images", calibration.images}};
+  Json json = {{"temperature", calibration.temperature},
+               {"threshold", calibration.threshold},
+               {"images", calibration.images}};
+  if (calibration.certainty) json["certainty"] = *calibration.certainty;
+  return json;
 }
 
 Calibration calibration_from(const Fields& fields) {
@@ -51,6 +53,16 @@ Calibration calibration_from(const Fields& fields) {
   Calibration fitted{.temperature = temperature,
                      .images = calibration.integer("images", 1, kMaxCount)};
   if (!calibration.at("threshold").is_null()) fitted.threshold = calibration.number("threshold");
+  if (!calibration.has("certainty")) return fitted;
+  const Json& weights = calibration.at("certainty");
+  Certainty certainty{};
+  if (!weights.is_array() || weights.size() != certainty.size()) {
+    fields.fail(str("expected ", certainty.size(), " numbers as \"certainty\""));
+  }
+  for (std::size_t i = 0; i < certainty.size(); ++i) {
+    certainty[i] = Fields(Json{{"certainty", weights[i]}}, fields.where()).number("certainty");
+  }
+  fitted.certainty = certainty;
   return fitted;
 }
 

@@ -42,8 +42,7 @@ TrainConfig accurate() {
   return config;
 }
 
-// data/README.md has what it reads in photographs. Without smoothed labels it reads fewer of the
-// hands that are in no training set.
+// data/README.md has what it reads in photographs.
 TrainConfig photographs() {
   TrainConfig config = default_config("lenet5");
   config.dataset = "mnist-hands";

@@ -146,6 +146,10 @@ std::optional<TrainSplit> split_of(const data::Dataset& dataset, const TrainConf
     keep_first(split->train, images);
   }
   if (config.balance) balance_classes(split->train);
+  if (split && dataset.strangers.count > 0) {
+    const std::int64_t strangers = dataset.strangers.count * images / dataset.train.count;
+    for (std::int64_t i = 0; i < strangers; ++i) append(split->train, dataset.strangers, i);
+  }
   return split;
 }
 

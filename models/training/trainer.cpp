@@ -12,6 +12,7 @@
 #include "engine/timings.h"
 #include "models/answers/shared_evaluator.h"
 #include "models/files/state_dict.h"
+#include "models/training/calibration_images.h"
 #include "models/training/data_parallel.h"
 #include "models/training/runs/checkpoint.h"
 #include "models/training/runs/run_checks.h"
@@ -23,7 +24,7 @@ namespace weft::models {
 
 namespace {
 constexpr double kCommitSeconds = 0.25;  // that a kill may cost, or an epoch if that is more
-}
+}  // namespace
 
 struct Trainer::State {
   State(Checkpoint start, std::unique_ptr<layers::Sequential> network, const data::Dataset& dataset,
@@ -61,12 +62,11 @@ struct Trainer::State {
   std::optional<TrainSplit> split;  // kept where its images are streamed
   data::ImageSet few_test_images;   // where there is a limit_test
   std::unique_ptr<TrainMemory> memory;
-  std::unique_ptr<TrainStep> full_step, tail_step;  // null when an epoch has no such batch
-  std::optional<SharedEvaluator> held_out, test;
-  std::vector<std::int32_t> held_out_labels;  // (images,)
-  std::vector<double> held_out_variation;     // (images,)
-  bool has_validation = false;                // and not only images for the calibration
-  std::int64_t sync_interval = 1;             // steps queued between two looks at the totals
+  std::unique_ptr<TrainStep> full_step, tail_step;      // null when an epoch has no such batch
+  std::optional<CalibrationImages> calibration_images;  // where images are held out
+  std::optional<SharedEvaluator> held_out, hard, test;
+  bool has_validation = false;     // and not only images for the calibration
+  std::int64_t sync_interval = 1;  // steps queued between two looks at the totals
 };
 
 Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> network,
@@ -120,13 +120,8 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   has_validation = dataset.validation.count > 0 || config().validation_split > 0;
   if (split && split->validation.count > 0) {
     prepare(held_out, split->validation, true);
-    const data::ImageSet& held = split->validation;
-    held_out_labels = held.labels;
-    const auto pixels = static_cast<std::size_t>(held.pixels());
-    for (std::size_t i = 0; i < held_out_labels.size(); ++i) {
-      const auto image = std::span(held.images).subspan(i * pixels, pixels);
-      held_out_variation.push_back(total_variation(image, held.height, held.width));
-    }
+    calibration_images.emplace(split->validation, dataset.strangers.count > 0, config().seed);
+    if (calibration_images->hard()) prepare(hard, *calibration_images->hard(), true);
   }
   prepare(test, test_images, false);
   memory->write(checkpoint, ranks.is_first(), stream);
@@ -239,8 +234,9 @@ void Trainer::State::finish_epoch(const TrainObserver& observer, const std::atom
     const Metrics metrics = held_out->run(stream, watch);
     check_totals("the validation loss", metrics.loss);
     if (has_validation) record.validation = metrics;
-    record.calibration =
-        fit_calibration(held_out->logits(stream), held_out_labels, held_out_variation);
+    if (hard) hard->run(stream, watch);
+    record.calibration = calibration_images->fit(
+        held_out->logits(stream), hard ? hard->logits(stream) : std::vector<float>{});
   }
   record.test = test->run(stream, watch);
   check_totals("the test loss", record.test.loss);

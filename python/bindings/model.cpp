@@ -292,9 +292,9 @@ nb::typed<nb::tuple, NumpyResult, NumpyResult> answers(Network& network, const A
       const std::vector<double> shares = models::probabilities_of(row, info);
       std::copy(shares.begin(), shares.end(), probabilities + i * classes);
       const std::span image(input.pixels.data() + i * elements, static_cast<std::size_t>(elements));
-      const double familiarity = models::familiarity(
-          row, models::total_variation(image, info.network.height, info.network.width));
-      unsure[i] = models::is_unsure(info.calibration, shares, familiarity) ? 1 : 0;
+      const double variation =
+          models::total_variation(image, info.network.height, info.network.width);
+      unsure[i] = models::is_unsure(info.calibration, shares, row, variation) ? 1 : 0;
     }
   });
   return nb::borrow<nb::tuple>(call.results());

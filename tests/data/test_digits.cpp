@@ -11,6 +11,7 @@
 #include <string>
 
 #include "data/files/sha256.h"
+#include "data/hard/pen.h"
 #include "data/sets/digit_styles.h"
 #include "data/sets/hands.h"
 #include "data/sets/statistics.h"
@@ -164,16 +165,24 @@ TEST(Hands, AreAddedBehindTheImagesThatWereThere) {
   add_hands(a, 5);
   add_hands(b, 5);
   add_hands(other, 6);
-  ASSERT_EQ(a.train.count, 800);
-  ASSERT_EQ(a.train.images.size(), 800u * kPixels);
+  ASSERT_EQ(a.train.count, 950);
+  ASSERT_EQ(a.train.images.size(), 950u * kPixels);
   EXPECT_TRUE(
       std::equal(digits.train.images.begin(), digits.train.images.end(), a.train.images.begin()));
   for (std::size_t i = 0; i < 300; ++i) EXPECT_EQ(a.train.labels[300 + i], a.train.labels[i]);
   std::array<int, 10> drawn{};
   for (std::size_t i = 600; i < 800; ++i) ++drawn.at(static_cast<std::size_t>(a.train.labels[i]));
   for (const int count : drawn) EXPECT_EQ(count, 20);
+  for (std::size_t i = 0; i < 150; ++i) EXPECT_EQ(a.train.labels[800 + i], a.train.labels[2 * i]);
   EXPECT_EQ(a.train.images, b.train.images);
   EXPECT_NE(a.train.images, other.train.images);
+  ASSERT_EQ(a.strangers.count, 200);
+  ASSERT_EQ(a.strangers.images.size(), 200u * kPixels);
+  std::array<int, 10> labels{};  // drawn at random: about 20 of each
+  for (const std::int32_t label : a.strangers.labels) ++labels.at(static_cast<std::size_t>(label));
+  for (const int count : labels) EXPECT_NEAR(count, 20, 17);
+  EXPECT_EQ(a.strangers.images, b.strangers.images);
+  EXPECT_NE(a.strangers.images, other.strangers.images);
   EXPECT_EQ(a.test.images, digits.test.images);
   EXPECT_EQ(a.mean, digits.mean);
 }

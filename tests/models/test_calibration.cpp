@@ -55,8 +55,9 @@ float calibration_error(const Drawn& drawn, double temperature) {
 // Whatever was fitted, and where nothing was, as for a network that was imported.
 TEST(Calibration, BelowOneHalfNoAnswerIsCertain) {
   Calibration calibration;
-  const auto unsure = [&](std::vector<double> probabilities, double familiarity) {
-    return is_unsure(calibration, probabilities, familiarity);
+  const auto unsure = [&](std::vector<double> probabilities, float familiarity) {
+    const std::vector<float> logits = {familiarity, -1e9f};  // of which this is the energy
+    return is_unsure(calibration, probabilities, logits, 1);
   };
   EXPECT_FALSE(unsure({0.5, 0.5}, 1));
   EXPECT_FALSE(unsure({0.2, 0.7, 0.1}, 1));
@@ -64,7 +65,7 @@ TEST(Calibration, BelowOneHalfNoAnswerIsCertain) {
   EXPECT_TRUE(unsure(std::vector<double>(10, 0.1), 1));
   EXPECT_TRUE(unsure({std::nan(""), std::nan("")}, 1));
   calibration.threshold = 2;
-  EXPECT_TRUE(unsure({0.2, 0.8}, 1.9));
+  EXPECT_TRUE(unsure({0.2, 0.8}, 1.9f));
   EXPECT_FALSE(unsure({0.2, 0.8}, 2));
   EXPECT_TRUE(unsure({0.4, 0.3, 0.3}, 100));
 }
@@ -114,6 +115,55 @@ TEST(Calibration, FamiliarityAndSoftmaxAreWhatTheFormulasSay) {
   EXPECT_FALSE(std::isfinite(softmax(std::vector<float>{NAN, 1}, 1)[0]));
   EXPECT_FALSE(std::isfinite(softmax(std::vector<float>{INFINITY, 1}, 1)[0]));
   EXPECT_FALSE(std::isfinite(softmax(std::vector<float>{1, NAN}, 1)[0]));
+}
+
+// Right answers have odds of e^4 or so, wrong ones and those without a class of e^1, and energy and
+// variation say nothing.
+TEST(Calibration, CertaintyTellsRightAnswersFromOthers) {
+  constexpr std::size_t kImages = 4'000;
+  const std::vector<float> noise = test::random_floats(4 * kImages, 8, -1, 1);
+  std::vector<float> logits;
+  std::vector<std::int32_t> labels;
+  std::vector<std::uint8_t> shows_class;
+  std::vector<double> variation;
+  for (std::size_t i = 0; i < kImages; ++i) {
+    const bool is_right = i % 2 == 0, shows = i % 4 != 3;
+    const float margin = (is_right ? 4.0f : 1.0f) + 0.9f * noise[4 * i];
+    const float level = noise[4 * i + 1];
+    logits.insert(logits.end(), {level + margin, level, level - 9});
+    labels.push_back(is_right || !shows ? 0 : 1);
+    shows_class.push_back(shows ? 1 : 0);
+    variation.push_back(40 + 10 * noise[4 * i + 2]);
+  }
+  Calibration calibration;
+  calibration.certainty = fit_certainty(logits, labels, shows_class, variation);
+  ASSERT_TRUE(calibration.certainty.has_value());
+  calibration.threshold = 1e9;  // which certainty takes the place of
+  std::size_t right_unsure = 0, others_certain = 0;
+  for (std::size_t i = 0; i < kImages; ++i) {
+    const auto row = std::span(logits).subspan(3 * i, 3);
+    const bool unsure = is_unsure(calibration, softmax(row, 1), row, variation[i]);
+    right_unsure += unsure && i % 2 == 0 ? 1 : 0;
+    others_certain += !unsure && i % 2 == 1 ? 1 : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(right_unsure), kRefusedHardShare * kImages / 2, 2);
+  EXPECT_LT(others_certain, kImages / 100);  // margins of 1 +- 0.9 and of 4 +- 0.9 do not meet
+  EXPECT_GT((*calibration.certainty)[0], 0);
+
+  std::fill(shows_class.begin(), shows_class.end(), std::uint8_t{0});
+  EXPECT_FALSE(fit_certainty(logits, labels, shows_class, variation).has_value());
+  shows_class.pop_back();
+  EXPECT_TRUE(test::throws(ErrorKind::usage, "hard images",
+                           [&] { fit_certainty(logits, labels, shows_class, variation); }));
+}
+
+TEST(Calibration, CertaintyLooksAtOddsEnergyAndVariation) {
+  const std::vector<float> logits = {1, 3, 2};
+  const auto features = certainty_features(logits, 9);
+  EXPECT_NEAR(features[0], -std::log(std::exp(-2) + std::exp(-1)), 1e-6);
+  EXPECT_NEAR(features[1], std::log(std::exp(1) + std::exp(2) + std::exp(3)), 1e-6);
+  EXPECT_EQ(features[2], 3);
+  EXPECT_TRUE(std::isfinite(certainty_features(std::vector<float>{1e30f, 0}, 0)[0]));
 }
 
 TEST(Calibration, TheVariationIsThatOfNeighbours) {

@@ -41,7 +41,7 @@ TEST_P(EachNetwork, RoundTripKeepsEverything) {
   model.info.epochs = 4;
   model.info.test_accuracy = 0.1 + 0.2;
   model.info.test_images = 10'000;
-  model.info.calibration = {0.1 + 0.2, 1.0 / 3, 3'000};
+  model.info.calibration = {0.1 + 0.2, 1.0 / 3, 3'000, Certainty{0.1, -2, 1.0 / 7, 3}};
   if (GetParam() == "convnet") model.info.network.dropout = 0.5f;
   write_safetensors(folder / "model.safetensors", model_content(model));
   for (const auto& path : {folder / "model.safetensors", folder.path()}) {
@@ -63,6 +63,7 @@ TEST_P(EachNetwork, RoundTripKeepsEverything) {
     EXPECT_EQ(read.info.calibration.temperature, 0.1 + 0.2);
     EXPECT_EQ(read.info.calibration.threshold, 1.0 / 3);
     EXPECT_EQ(read.info.calibration.images, 3'000);
+    EXPECT_EQ(read.info.calibration.certainty, model.info.calibration.certainty);
     EXPECT_FALSE(read.info.recognised);
   }
 }

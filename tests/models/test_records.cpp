@@ -41,7 +41,7 @@ RunState full_state() {
                     {2.0 / 7, 0.95, 10'000},
                     1.0 / 9,
                     0.07f};
-  first.calibration = {1.0 / 3, -7.0 / 9, 6'000};
+  first.calibration = {1.0 / 3, -7.0 / 9, 6'000, Certainty{1, 2.0 / 3, -0.1, 1e-17}};
   EpochRecord second = first;
   second.calibration = {};
   second.epoch = 2;
@@ -85,7 +85,9 @@ TEST(Records, RunStateRoundTripIsExact) {
   EXPECT_EQ(read.history[0].calibration.temperature, 1.0 / 3);
   EXPECT_EQ(read.history[0].calibration.threshold, -7.0 / 9);
   EXPECT_EQ(read.history[0].calibration.images, 6'000);
+  EXPECT_EQ(read.history[0].calibration.certainty, state.history[0].calibration.certainty);
   EXPECT_EQ(read.history[1].calibration.images, 0);
+  EXPECT_FALSE(read.history[1].calibration.certainty.has_value());
   EXPECT_EQ(read.config.own_data.path, "my pictures");
   ASSERT_EQ(read.log.size(), 2u);
   EXPECT_EQ(read.log[1].step, 34);

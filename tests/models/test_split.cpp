@@ -45,6 +45,28 @@ TEST(Split, DealsEveryImageOnce) {
   for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], static_cast<std::int32_t>(i));
 }
 
+// Pictures of none of the classes are trained on and never held out, as many as fit the images
+// used.
+TEST(Split, StrangersAreTrainedOn) {
+  data::Dataset dataset;
+  dataset.train = numbered(100);
+  dataset.strangers = numbered(40);
+  TrainConfig config;
+  config.validation_split = 0.2;
+  for (const std::int64_t used : {100, 50}) {
+    config.limit_train = used;
+    const std::optional<TrainSplit> split = split_of(dataset, config);
+    ASSERT_TRUE(split.has_value());
+    EXPECT_EQ(split->validation.count, used / 5);
+    EXPECT_EQ(split->train.count, used / 5 * 4 + used * 40 / 100);
+    ASSERT_EQ(std::ssize(split->train.images), 2 * split->train.count);
+    EXPECT_EQ(split->train.labels.back(), used * 40 / 100 - 1);
+  }
+  data::Dataset other = dataset;
+  other.strangers.images[3] ^= 1;
+  EXPECT_NE(fingerprint_of(other), fingerprint_of(dataset));
+}
+
 // Labels may exceed a byte, and every plane of an image moves with it.
 TEST(Split, KeepsColoursAndLargeLabels) {
   data::ImageSet all{.count = 10, .channels = 3, .height = 1, .width = 2};

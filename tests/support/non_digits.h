@@ -4,7 +4,7 @@
 //
 // Letters that have the shape of a digit are left out, because nobody could tell them apart:
 // O o (0), I l i (1), Z z (2), S s (5), b G (6), T J (7), B (8), g q (9), c (a part of many).
-// Programs that include this compile examples/weft/output/stroke_font.cpp too.
+// The kinds of data/hard/signs.h are drawn on a sheet, too.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 #include <string_view>
 #include <vector>
 
+#include "data/hard/signs.h"
 #include "data/picture/image.h"
 #include "engine/random.h"
-#include "examples/weft/output/stroke_font.h"
 
 namespace weft::test {
 
-using cli::Point;
-using cli::Stroke;
+using data::Stroke;
+using Point = data::PenPoint;
 
 inline constexpr int kSheet = 200;  // the side of a picture in pixels
 
@@ -118,7 +118,7 @@ inline data::GreyImage letter(Chance& chance) {
   constexpr std::string_view kLetters = "ACDEFHKLMNPQRUVWXYadefhjkmnprtuvwxy";
   const char one =
       kLetters[static_cast<std::size_t>(chance.whole(static_cast<int>(kLetters.size())))];
-  return drawn(cli::stroke_text(std::string_view(&one, 1), 100).strokes, chance);
+  return drawn(data::stroke_text(std::string_view(&one, 1), 100).strokes, chance);
 }
 
 inline data::GreyImage smiley(Chance& chance) {
@@ -239,6 +239,14 @@ inline data::GreyImage blank_paper(Chance& chance) {
     return light + across * (x - 100) + down * (y - 100) - (dirty ? 60 : 0) +
            chance.uniform(-noise, noise);
   });
+}
+
+// A drawing of one of data::sign_kinds() on a sheet.
+inline data::GreyImage sign_on_sheet(const data::SignKind& kind, std::uint64_t seed,
+                                     std::uint64_t index) {
+  data::Draw draw(seed, index);
+  Chance chance(seed + 1, index);
+  return drawn(data::draw_sign(kind, draw), chance);
 }
 
 struct NonDigitKind {

@@ -11,15 +11,14 @@
 #include <vector>
 
 #include "data/files/gzip.h"
+#include "data/hard/stroke_font.h"
 
 namespace weft::cli {
 
 enum class Ink { title, label, axis, grid, bar, red, green, blue, neutral };
 enum class Anchor { start, middle, end };
 
-struct Point {
-  double x = 0, y = 0;  // pixels at scale 1, y down
-};
+using Point = data::PenPoint;  // pixels at scale 1, y down
 
 struct Area {
   std::vector<Point> outline;  // closed by itself

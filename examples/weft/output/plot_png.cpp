@@ -6,7 +6,6 @@
 
 #include "data/picture/image.h"
 #include "examples/weft/output/plot.h"
-#include "examples/weft/output/stroke_font.h"
 
 namespace weft::cli {
 namespace {
@@ -63,13 +62,13 @@ class Canvas {
   }
 
   // All strokes are one shape: where they cross, nothing is painted twice.
-  void draw(const std::vector<Stroke>& strokes, Point at, double width, const Paint& paint) {
+  void draw(const std::vector<data::Stroke>& strokes, Point at, double width, const Paint& paint) {
     clear_box();
     const double radius = width / 2;
-    for (const Stroke& stroke : strokes) {
+    for (const data::Stroke& stroke : strokes) {
       for (const Point& point : stroke) grow_box({at.x + point.x, at.y + point.y}, radius + 1);
     }
-    for (const Stroke& stroke : strokes) {
+    for (const data::Stroke& stroke : strokes) {
       for (std::size_t i = 0; i + 1 < stroke.size(); ++i) {
         add_capsule({at.x + stroke[i].x, at.y + stroke[i].y},
                     {at.x + stroke[i + 1].x, at.y + stroke[i + 1].y}, radius);
@@ -170,7 +169,7 @@ void draw(Canvas& canvas, const Line& line, double scale) {
 }
 
 void draw(Canvas& canvas, const Text& text, double scale) {
-  const StrokeText strokes = stroke_text(text.text, text.size * scale);
+  const data::StrokeText strokes = data::stroke_text(text.text, text.size * scale);
   Point at{text.at.x * scale, text.at.y * scale};
   if (text.anchor == Anchor::middle) at.x -= strokes.width / 2;
   if (text.anchor == Anchor::end) at.x -= strokes.width;

@@ -38,7 +38,8 @@ std::vector<std::uint8_t> bytes_of(const std::vector<std::int32_t>& labels) {
 
 DataFingerprint fingerprint_of(const data::Dataset& dataset) {
   std::uint64_t hash = 0xcbf29ce484222325ull;
-  for (const data::ImageSet* set : {&dataset.train, &dataset.test, &dataset.validation}) {
+  for (const data::ImageSet* set :
+       {&dataset.train, &dataset.test, &dataset.validation, &dataset.strangers}) {
     hash = mix(mix(hash, set->images), bytes_of(set->labels));
   }
   return {dataset.train.count, dataset.test.count, hash};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "examples/weft/output/stroke_font.h"
+#include "data/hard/stroke_font.h"
 
-#include <array>
+#include <string>
 
-namespace weft::cli {
+namespace weft::data {
 namespace {
 
 // A glyph is its width, a colon, and strokes between spaces. A stroke is a list of points of two
@@ -116,7 +116,7 @@ const Glyph& glyph_of(char letter) {
   return *unknown;
 }
 
-int digit(char c) {
+int coordinate(char c) {
   return c >= 'a' ? c - 'a' + 10 : c - '0';
 }
 
@@ -154,15 +154,15 @@ StrokeText stroke_text(std::string_view utf8, double size) {
       const std::string_view points =
           is_bowl ? (is_left ? kBowlLeft : kBowlRight) : strokes.substr(i++, 2);
       for (std::size_t at = 0; at < points.size(); at += 2) {
-        out.strokes.back().push_back(
-            {out.width + unit * digit(points[at]), unit * (digit(points[at + 1]) - kBaseline)});
+        out.strokes.back().push_back({out.width + unit * coordinate(points[at]),
+                                      unit * (coordinate(points[at + 1]) - kBaseline)});
       }
     }
     if (out.strokes.back().empty()) out.strokes.pop_back();
-    out.width += unit * (digit(strokes[0]) + kGap);
+    out.width += unit * (coordinate(strokes[0]) + kGap);
   }
   if (out.width > 0) out.width -= unit * kGap;
   return out;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::data
