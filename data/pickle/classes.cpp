@@ -318,7 +318,7 @@ void set_state(PickleValue& value, const PickleValue& state, Maker& maker) {
     const std::string& order = fields.at(1, {Kind::text, Kind::bytes}).text;  // behind a version
     if (order.size() != 1) fields.bad();
     if (std::string_view("<>=|").find(value.text[0]) == std::string_view::npos) {
-      value.text.insert(0, order);
+      value.text = str(order, value.text);
     }
   } else if (value.kind == Kind::array && state.kind == Kind::tuple && value.array == nullptr) {
     const std::size_t first = fields.size() == 5 ? 1 : 0;  // a version, where it has one

@@ -53,14 +53,14 @@ constexpr std::string_view kPictures = ".png .jpg .jpeg .gif .webp .bmp .pgm .pp
 
 // What stands for an option whose type does not list its words, by its name or its type. The first
 // row that fits counts.
-struct Source {
+struct Offer {
   std::string_view command;  // begins the path of the commands that this is about; empty: any
   std::string_view option;   // its name, or the name of its type
   Words (*words)() = nullptr;
   std::string_view files = "";  // endings of files; "/": folders and nothing else
 };
 
-const Source kSources[] = {
+const Offer kOffers[] = {
     {"", "--model", [] { return words_of_rows(models::networks()); }, ".net"},
     {"", "--dataset", sets},
     {"", "--recipe", [] { return words_of_rows(models::recipes()); }},
@@ -93,7 +93,7 @@ std::string escaped(std::string_view word) {
 struct Choices {
   std::string words;       // "auto on off", each as a shell reads it; empty: none
   bool others = false;     // also what is no word
-  std::string_view files;  // as Source has it; empty: any file where there are others
+  std::string_view files;  // as Offer has it; empty: any file where there are others
 
   bool any_file() const { return others && files.empty(); }
 };
@@ -109,15 +109,14 @@ Choices choices_of(const std::string& path, const CLI::Option& option) {
     if (!names_values && !word.empty()) words.push_back(word);
   }
   if (words.empty()) choices.others = true;
-  for (const Source& source : kSources) {
-    const bool named =
-        option.get_name() == source.option || option.get_type_name() == source.option;
-    if (!named || !path.starts_with(source.command)) continue;
-    choices.files = source.files;
-    if (source.words != nullptr) {
-      const Words more = source.words();
+  for (const Offer& offer : kOffers) {
+    const bool named = option.get_name() == offer.option || option.get_type_name() == offer.option;
+    if (!named || !path.starts_with(offer.command)) continue;
+    choices.files = offer.files;
+    if (offer.words != nullptr) {
+      const Words more = offer.words();
       words.insert(words.end(), more.begin(), more.end());
-      choices.others = !source.files.empty();
+      choices.others = !offer.files.empty();
     }
     break;
   }

@@ -32,14 +32,14 @@ TEST_F(Strangers, AreHardlyEverAnsweredWithCertainty) {
   ASSERT_TRUE(model.info.calibration.certainty.has_value());
   models::Classifier classifier(model, Stream(Device::cpu()));
 
-  constexpr std::uint64_t kOfEach = 10, kSeed = 20'261'129;  // not that of training
+  constexpr std::uint64_t kOfEach = 10, kStrangerSeed = 20'261'129;  // not that of training
   int certain = 0, drawn = 0;
   for (const data::SignKind& kind : data::sign_kinds()) {
     for (std::uint64_t i = 0; i < kOfEach; ++i, ++drawn) {
       const auto index = static_cast<std::uint64_t>(drawn);
       try {
         const data::PreparedImage prepared =
-            data::prepare_image(sign_on_sheet(kind, kSeed, index), data::Preprocess::mnist,
+            data::prepare_image(sign_on_sheet(kind, kStrangerSeed, index), data::Preprocess::mnist,
                                 data::Invert::automatic, kind.name);
         certain += classifier.classify(prepared.pixels).unsure ? 0 : 1;
       } catch (const Error&) {  // no ink is found: no answer
