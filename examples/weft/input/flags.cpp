@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -214,9 +215,10 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   std::string text = error.what();
   for (const CLI::Option* option : sub->get_options()) {  // "--format is required"
     const std::string type = option->get_type_name();
-    if (!text.starts_with(option->get_name() + " is required") || type.find('|') == type.npos) {
-      continue;
-    }
+    const bool has_words =
+        type.find('|') != type.npos &&
+        std::ranges::none_of(type, [](unsigned char c) { return std::isupper(c); });
+    if (!has_words || !text.starts_with(option->get_name() + " is required")) continue;
     text += ", one of ";
     for (const char c : type) text += c == '|' ? std::string(", ") : std::string{c};
   }
