@@ -85,9 +85,9 @@ inline constexpr int kMostPickleDepth = 100;  // of values in values
 // By its first bytes: protocol 2 to 5. Older ones have no mark of their own.
 bool is_pickle(std::span<const std::uint8_t> bytes);
 
-// Throws data, naming `where` and the byte, for a pickle that is damaged, holds more values or
-// depth than the above, refers to memory outside of it, or asks for what is not on the list. Takes
-// memory in proportion to the input.
+// Throws data, naming `where` and the byte, for a pickle that is damaged or asks for what is not on
+// the list. The same for one that goes beyond the limits above, or refers to memory outside of it.
+// Takes memory in proportion to the input.
 Pickle read_pickle(std::span<const std::uint8_t> bytes, const std::string& where);
 
 }  // namespace weft::data

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Named tensors that another program wrote, without the network that they belong to.
 //
-//   .safetensors         F32, F16, BF16 and F64; the index of several such files, which lie beside
-//   it .npz                 NumPy's arrays of numbers, those of `weft export --format npz` too .pt,
-//   .pth            a state dict of PyTorch's, alone or in a checkpoint, in the ZIP format and
-//                        in the one before version 1.6
-//   .pkl                 a dict of NumPy's arrays
+// These files are read:
+//   - .safetensors with F32, F16, BF16 and F64, or the index of several such files beside it.
+//   - .npz with NumPy's arrays of numbers, such as `weft export --format npz` writes.
+//   - .pt and .pth with a state dict of PyTorch, alone or in a checkpoint. Both formats of PyTorch
+//     are read: ZIP files, and those of the versions before 1.6.
+//   - .pkl with a dict of NumPy's arrays.
 // Pickles are read by data/pickle, which executes nothing.
 #pragma once
 

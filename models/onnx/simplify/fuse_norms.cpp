@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Normalisations that their operator set lacks are written as several nodes. They become one again:
 //
-//   group      Reshape (N, G, rest), InstanceNormalization, Reshape back: PyTorch's GroupNorm
-//   layer      (x - mean) / sqrt(variance + epsilon) in ReduceMean, Sub, Pow, Add, Sqrt, Div, with
-//              the mean of all values or of each channel
-//   factors    Mul, Add, Sub and Div of constants behind a normalisation go into its tensors
+//   - PyTorch's GroupNorm is an InstanceNormalization between two Reshapes, to (N, G, rest) and
+//     back.
+//   - A layer norm is (x - mean) / sqrt(variance + epsilon), in ReduceMean, Sub, Pow, Add, Sqrt and
+//     Div. The mean is that of all values, or of each channel.
+//   - Mul, Add, Sub and Div of constants behind a normalisation go into its tensors.
 #include <algorithm>
 #include <cmath>
 
