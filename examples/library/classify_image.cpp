@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "data/ink/colour.h"
 #include "data/ink/preprocess.h"
 #include "engine/text.h"
 #include "models/answers/classifier.h"
@@ -13,7 +14,7 @@ int main(int argc, char** argv) {
   try {
     const weft::models::Model model = weft::models::load_model(argv[1]);
     const weft::data::PreparedImage image = weft::data::prepare_image(
-        weft::data::load_grey_image(argv[2]), weft::data::Preprocess::mnist,
+        weft::data::load_ink_image(argv[2]), weft::data::Preprocess::mnist,
         weft::data::Invert::automatic, argv[2]);
 
     const weft::Stream stream(weft::Device::cpu());

@@ -137,7 +137,10 @@ data::PreparedImage prepare(const PredictFlags& flags, const PictureInput& input
     report_depth(input_name(input.path), image.depth);
     return prepare_whole(info, image, invert == data::Invert::yes);
   }
-  const data::GreyImage image = load_input(input, bits);
+  const bool finds_ink = flags.preprocess
+                             ? data::parse_preprocess(*flags.preprocess) == data::Preprocess::mnist
+                             : looks_for_ink(info);
+  const data::GreyImage image = (finds_ink ? load_ink_input : load_input)(input, bits);
   report_depth(input_name(input.path), image.depth);
   return data::prepare_image(
       image,
@@ -179,7 +182,7 @@ int run_predict(const PredictFlags& flags) {
     data::PreparedImage prepared;
     try {
       if (flags.all) {
-        image = load_input(input, sample_bits(flags, model.info));
+        image = load_ink_input(input, sample_bits(flags, model.info));
         report_depth(path, image.depth);
         marks = read_marks(image, data::parse_invert(flags.invert), path, classifier,
                            picture_size(model.info));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "data/ink/colour.h"
 #include "data/ink/preprocess.h"
 #include "data/picture/image.h"
 #include "examples/weft/input/picture_model.h"
@@ -246,7 +247,9 @@ std::vector<std::uint8_t> prepared(const models::ModelInfo& info,
   if (cli::takes_whole_pictures(info)) {
     return cli::prepare_whole(info, data::load_rgb_image(path, info.sample_bits), false).pixels;
   }
-  const data::GreyImage image = data::load_grey_image(path, info.sample_bits);
+  const data::GreyImage image = cli::looks_for_ink(info)
+                                    ? data::load_ink_image(path, info.sample_bits)
+                                    : data::load_grey_image(path, info.sample_bits);
   return data::prepare_image(image, cli::preprocess_for(info, image), data::Invert::automatic,
                              path.string(), cli::picture_size(info))
       .pixels;

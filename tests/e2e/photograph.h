@@ -8,10 +8,13 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <string>
 #include <vector>
 
+#include "data/ink/colour.h"
 #include "data/picture/image.h"
 #include "data/picture/stb.h"
+#include "engine/error.h"
 
 namespace weft::test {
 
@@ -209,16 +212,13 @@ class Camera {
 inline data::GreyImage take_photograph(const Photograph& scene, std::uint64_t seed) {
   const data::Bytes rgb = Camera(scene, seed).take();
   if (scene.jpeg_quality > 0) {
-    return data::decode_grey_image(encode_jpeg(rgb, scene.width, scene.height, scene.jpeg_quality),
-                                   "photograph");
+    return data::decode_ink_image(encode_jpeg(rgb, scene.width, scene.height, scene.jpeg_quality),
+                                  "photograph");
   }
-  data::GreyImage image{scene.width, scene.height, {}};
-  image.pixels.reserve(rgb.size() / 3);
-  for (std::size_t i = 0; i < rgb.size(); i += 3) {
-    const int brightness = 77 * rgb[i] + 150 * rgb[i + 1] + 29 * rgb[i + 2];
-    image.pixels.push_back(static_cast<std::uint8_t>(brightness >> 8));
-  }
-  return image;
+  const std::string header = str("P6\n", scene.width, " ", scene.height, "\n255\n");
+  data::Bytes pnm(header.begin(), header.end());
+  pnm.insert(pnm.end(), rgb.begin(), rgb.end());
+  return data::decode_ink_image(pnm, "photograph");
 }
 
 // The kinds of photograph.
@@ -236,10 +236,11 @@ enum class Kind {
   coloured,
   border,
   everything,
+  colour_only,
 };
 
 // `least` is the percentage of a hundred that must be read right, `least_of_few` that of fewer. The
-// first twenty of pencil hold most of its mistakes. The last kind has all difficulties at once.
+// first twenty of pencil hold most of its mistakes. The last but one has all difficulties at once.
 inline constexpr struct {
   Kind kind;
   const char* name;
@@ -256,7 +257,8 @@ inline constexpr struct {
               {Kind::perspective, "perspective"},
               {Kind::coloured, "coloured paper"},
               {Kind::border, "digit that touches the border"},
-              {Kind::everything, "squared paper on a table under a shadow edge, turned", 85, 88}};
+              {Kind::everything, "squared paper on a table under a shadow edge, turned", 85, 88},
+              {Kind::colour_only, "red on blue of the same brightness"}};
 
 inline void add_shadow(Photograph& scene, Dice& dice) {
   const auto side = static_cast<double>(std::min(scene.width, scene.height));
@@ -368,6 +370,18 @@ inline Photograph photograph_of(const std::uint8_t* pixels, Kind kind, Dice& dic
       scene.tilt_x = dice.uniform(-0.06, 0.06);
       scene.tilt_y = dice.uniform(-0.06, 0.06);
       break;
+    case Kind::colour_only: {
+      const auto any = [&](double low, double high) {
+        return static_cast<float>(dice.uniform(low, high));
+      };
+      scene.paper = {any(0.2, 0.35), any(0.42, 0.5), any(0.85, 0.95)};
+      scene.ink = {any(0.8, 0.95), 0, any(0.1, 0.3)};
+      const float brightness =
+          0.3f * scene.paper[0] + 0.59f * scene.paper[1] + 0.11f * scene.paper[2];
+      scene.ink[1] = (brightness - 0.3f * scene.ink[0] - 0.11f * scene.ink[2]) / 0.59f;
+      if (dice.flip()) scene.jpeg_quality = static_cast<int>(dice.whole(60, 90));
+      break;
+    }
   }
   scene.digits = {digit};
   return scene;

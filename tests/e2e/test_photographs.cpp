@@ -172,7 +172,7 @@ TEST_F(Photographs, OneOf12MegapixelsTakesAtMostTwiceAsLongAsStbDecodes) {
   double decoding = 1e9, fastest = 1e9, yardstick = 1e9;
   for (int run = 0; run < 7; ++run) {
     const double begin = thread_milliseconds();
-    const data::GreyImage image = data::decode_grey_image(jpeg, "photograph");
+    const data::GreyImage image = data::decode_ink_image(jpeg, "photograph");
     const double decoded = thread_milliseconds();
     const data::PreparedImage prepared =
         data::prepare_image(image, data::Preprocess::mnist, data::Invert::automatic, "photograph");

@@ -62,8 +62,12 @@ data::PictureSize picture_size(const models::ModelInfo& info) {
   return {info.network.height, info.network.width};
 }
 
+bool looks_for_ink(const models::ModelInfo& info) {
+  return info.dataset != "fashion-mnist";
+}
+
 data::Preprocess preprocess_for(const models::ModelInfo& info, const data::GreyImage& image) {
-  if (info.dataset != "fashion-mnist") return data::Preprocess::mnist;
+  if (looks_for_ink(info)) return data::Preprocess::mnist;
   const data::PictureSize size = picture_size(info);
   return image.width == size.width && image.height == size.height ? data::Preprocess::none
                                                                   : data::Preprocess::resize;

@@ -27,6 +27,10 @@ data::PreparedImage prepare_whole(const models::ModelInfo& info, const data::Rgb
 // What data::prepare_image() has to deliver.
 data::PictureSize picture_size(const models::ModelInfo& info);
 
+// Is ink looked for in its pictures, unless the user says otherwise? Then they are loaded as
+// data/ink/colour.h does.
+bool looks_for_ink(const models::ModelInfo& info);
+
 // Centring ink as MNIST's makers did suits written characters, not pictures of clothes.
 data::Preprocess preprocess_for(const models::ModelInfo& info, const data::GreyImage& image);
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "data/ink/colour.h"
 #include "engine/error.h"
 #include "examples/weft/input/array_input.h"
 #include "examples/weft/output/terminal.h"
@@ -98,6 +99,10 @@ Image load_with(const PictureInput& input, int sample_bits, Image (*load)(const 
 
 data::GreyImage load_input(const PictureInput& input, int sample_bits) {
   return load_with(input, sample_bits, data::load_grey_image, data::decode_grey_image);
+}
+
+data::GreyImage load_ink_input(const PictureInput& input, int sample_bits) {
+  return load_with(input, sample_bits, data::load_ink_image, data::decode_ink_image);
 }
 
 data::RgbImage load_colour_input(const PictureInput& input, int sample_bits) {

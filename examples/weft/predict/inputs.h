@@ -25,6 +25,7 @@ std::vector<PictureInput> expand_inputs(const std::vector<std::string>& argument
 // Throws data, naming the input, unless it is a picture. `sample_bits` is that of
 // data/picture/image.h.
 data::GreyImage load_input(const PictureInput& input, int sample_bits);
+data::GreyImage load_ink_input(const PictureInput& input, int sample_bits);  // data/ink/colour.h
 data::RgbImage load_colour_input(const PictureInput& input, int sample_bits);
 
 }  // namespace weft::cli

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/ink/colour.h"
 #include "engine/error.h"
 #include "engine/timer.h"
 #include "examples/weft/input/picture_model.h"
@@ -78,7 +79,8 @@ std::string Reader::read(std::span<const std::uint8_t> picture) {
   omp_set_num_threads(1);
   const Timer timer;
   const std::string name = "the picture";
-  const data::GreyImage image = data::decode_grey_image(picture, name);
+  const data::GreyImage image = looks_for_ink(model_.info) ? data::decode_ink_image(picture, name)
+                                                           : data::decode_grey_image(picture, name);
   const data::PreparedImage prepared =
       data::prepare_image(image, preprocess_for(model_.info, image), data::Invert::automatic, name,
                           picture_size(model_.info));
