@@ -116,10 +116,6 @@ for stage in "${stages[@]}"; do
 done
 
 status=0
-stage_commands() {
-  python3 bench/commands.py --weft build/cuda/weft --device cuda --out "$OUT/commands-cuda.json"
-}
-
 for stage in "${stages[@]}"; do
   verdict[$stage]=${verdict[$stage]:-not run}
   case ${verdict[$stage]} in FAILED*) status=1; echo "== end of $stage.log"; tail -n 40 "$OUT/$stage.log" ;; esac

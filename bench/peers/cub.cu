@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
-// CUB at reduction, scan and histogram.
+// CUB at reduction, scan and histogram. From CCCL 3.5 on it also promises the same bits for each
+// run or each GPU, where that is asked for; Weft's kernels always do. -DCUB_INCLUDE_DIR=FOLDER
+// takes another CCCL than the toolkit's.
 #include <cub/device/device_histogram.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
+#include <cub/version.cuh>
 
 #include "bench/peers/peers.h"
 #include "engine/cuda/cuda_check.h"
@@ -13,6 +16,8 @@
 
 namespace weft::measure {
 namespace {
+
+const std::string kCccl = str("CCCL ", CCCL_MAJOR_VERSION, ".", CCCL_MINOR_VERSION);
 
 // CUB's functions are called twice: without memory they say how much they need.
 template <class Function>
@@ -25,8 +30,67 @@ PeerCall bind_cub(const Stream& stream, Function function) {
     std::size_t size = bytes;
     cuda_check(function(scratch->raw(), size, set), "run CUB");
   };
-  return {call, {}};
+  return {call, {}, kCccl};
 }
+
+#if CCCL_VERSION >= 3005000
+// Memory for CUB, which is kept from the first call on, so that calls can be captured in a graph.
+struct KeptMemory {
+  void* allocate(cuda::stream_ref, std::size_t bytes, std::size_t) {
+    if (memory->bytes() < bytes) {
+      *memory = Tensor(Shape{static_cast<std::int64_t>(bytes)}, DType::u8, stream);
+    }
+    return memory->raw();
+  }
+  void deallocate(cuda::stream_ref, void*, std::size_t, std::size_t) {}
+
+  Stream stream;
+  std::shared_ptr<Tensor> memory = std::make_shared<Tensor>();
+};
+
+// What a call of CUB is told: the stream, the memory and the promise about its bits.
+template <class Promise>
+struct Environment {
+  cuda::stream_ref query(const cuda::get_stream_t&) const noexcept {
+    return cuda::stream_ref{memory.stream.native()};
+  }
+  KeptMemory query(const cuda::mr::__get_memory_resource_t&) const noexcept { return memory; }
+  auto query(const cuda::execution::__get_requirements_t& what) const noexcept {
+    return cuda::execution::require(Promise{}).query(what);
+  }
+
+  KeptMemory memory;
+};
+
+// One call makes the memory before a graph is captured.
+template <class Promise, class Function>
+PeerCall bind_promised(const Stream& stream, Function function) {
+  const Environment<Promise> environment{{stream}};
+  const Call call = [=](int set) { cuda_check(function(set, environment), "run CUB"); };
+  call(0);
+  return {call, {}, kCccl};
+}
+
+PeerCall bind_same_reduce(Work& work) {
+  auto* reduce = work_on<problems::Reduce>(work);
+  if (reduce == nullptr || reduce->p.threads > 0) return {};
+  Array<float>&x = reduce->array("x"), &result = reduce->array("result");
+  return bind_promised<cuda::execution::determinism::gpu_to_gpu_t>(
+      work.context.stream, [=, &x, &result](int set, const auto& environment) {
+        return cub::DeviceReduce::Sum(x[set], result[set], reduce->p.n, environment);
+      });
+}
+
+PeerCall bind_same_scan(Work& work) {
+  auto* scan = work_on<problems::Scan>(work);
+  if (scan == nullptr) return {};
+  Array<float>&x = scan->array("x"), &y = scan->array("y");
+  return bind_promised<cuda::execution::determinism::run_to_run_t>(
+      work.context.stream, [=, &x, &y](int set, const auto& environment) {
+        return cub::DeviceScan::InclusiveSum(x[set], y[set], scan->p.n, environment);
+      });
+}
+#endif
 
 PeerCall bind_reduce(Work& work) {
   auto* reduce = work_on<problems::Reduce>(work);
@@ -79,9 +143,14 @@ PeerCall bind_histogram(Work& work) {
 }  // namespace
 
 std::vector<Peer> cub_peers() {
-  return {{"CUB DeviceReduce", Arithmetic::fp32, bind_reduce},
-          {"CUB DeviceScan", Arithmetic::fp32, bind_scan},
-          {"CUB DeviceHistogram", Arithmetic::fp32, bind_histogram}};
+  std::vector<Peer> peers = {{"CUB DeviceReduce", Arithmetic::fp32, bind_reduce},
+                             {"CUB DeviceScan", Arithmetic::fp32, bind_scan},
+                             {"CUB DeviceHistogram", Arithmetic::fp32, bind_histogram}};
+#if CCCL_VERSION >= 3005000
+  peers.push_back({"CUB DeviceReduce, gpu to gpu", Arithmetic::fp32, bind_same_reduce});
+  peers.push_back({"CUB DeviceScan, run to run", Arithmetic::fp32, bind_same_scan});
+#endif
+  return peers;
 }
 
 }  // namespace weft::measure

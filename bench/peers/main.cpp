@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
     const weft::measure::BenchRequest request =
         weft::measure::parse_arguments({argv + (argc > 0 ? 1 : 0), argv + argc});
     std::vector<weft::measure::Peer> peers;
-    [[maybe_unused]] const auto add = [&](std::vector<weft::measure::Peer> more) {
+    const auto add = [&](std::vector<weft::measure::Peer> more) {
       for (weft::measure::Peer& peer : more) peers.push_back(std::move(peer));
     };
     if (request.device.is_cuda()) {
@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
       add(weft::measure::cudnn_layer_peers());
 #endif
     }
+    add(weft::measure::apart_peers());
     return weft::measure::run_bench(request, peers);
   } catch (const weft::Error& error) {
     std::fprintf(stderr, "weft: error: %s\n", weft::printable(error.what()).c_str());

@@ -11,6 +11,7 @@ namespace weft::problems {
 
 struct Nbody {
   static constexpr bool kByFlops = true;
+  static constexpr float kSoftening = 0.05f;
 
   std::int64_t n;
 

@@ -8,8 +8,6 @@
 namespace weft::measure {
 namespace {
 
-constexpr float kSoftening = 0.05f;
-
 // Positions in a cube of side 2, masses that add up to about 1.
 std::vector<float> random_bodies(std::int64_t n, std::uint64_t seed) {
   std::vector<float> bodies = random_values(4 * n, seed);
@@ -26,7 +24,7 @@ class NbodyWork final : public ProblemWork<problems::Nbody> {
 
   void call(std::string_view variant, int set) override {
     kernels::nbody_accelerations(
-        accelerations_[set], bodies_[set], p.n, {.variant = variant, .softening = kSoftening},
+        accelerations_[set], bodies_[set], p.n, {.variant = variant, .softening = p.kSoftening},
         scratch(kernels::nbody_workspace_bytes(p.n, variant, device())), context.stream);
   }
   std::vector<Fact> facts(std::string_view variant) const override {
@@ -39,7 +37,7 @@ class NbodyWork final : public ProblemWork<problems::Nbody> {
     for (const std::int64_t i : sample_indices(p.n, 32, seed())) {
       double sum[3] = {}, magnitude = 0;
       for (std::int64_t j = 0; j < p.n; ++j) {
-        double d[3], square = static_cast<double>(kSoftening) * static_cast<double>(kSoftening);
+        double d[3], square = static_cast<double>(p.kSoftening) * static_cast<double>(p.kSoftening);
         for (int k = 0; k < 3; ++k) {
           d[k] = bodies_(4 * j + k) - bodies_(4 * i + k);
           square += d[k] * d[k];

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "engine/error.h"
@@ -57,7 +58,8 @@ int run(measure::BenchRequest request, const DeviceFlags& flags) {
   request.device = select_device(flags);
   request.threads = flags.threads.value_or(0);
   announce_device(flags, request.device);
-  if (request.device.is_cuda() && !built_for_host_cuda()) {
+  const bool yardsticks = request.device.is_cuda() || std::getenv("WEFT_YARDSTICKS") != nullptr;
+  if (yardsticks && !built_for_host_cuda()) {
     hand_over(request);
     print_notice("measuring without yardsticks: weft-bench is not installed beside weft");
   }
