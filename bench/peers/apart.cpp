@@ -79,6 +79,20 @@ void add_softmax(std::vector<Peer>& peers, const std::string& name,
                    }});
 }
 
+void add_softmax_backward(std::vector<Peer>& peers, const std::string& name,
+                          decltype(weft_yardstick_softmax_backward)* softmax) {
+  peers.push_back({name, Arithmetic::fp32, [=](Work& work) -> PeerCall {
+                     auto* rows = work_on<problems::Softmax>(work);
+                     if (rows == nullptr || !rows->p.backward) return {};
+                     const Stream stream = work.context.stream;
+                     return bind_apart(name, stream, [=](int set) {
+                       return softmax(rows->array("out")[set], rows->array("in")[set],
+                                      rows->array("y")[set], rows->p.rows, rows->p.cols,
+                                      stream.native());
+                     });
+                   }});
+}
+
 }  // namespace
 
 std::vector<Peer> apart_peers() {
@@ -93,17 +107,15 @@ std::vector<Peer> apart_peers() {
       throw Error(ErrorKind::usage,
                   str("WEFT_YARDSTICKS: ", file, " exports no weft_yardstick_name"));
     }
-    if (auto* gemm =
-            exported<decltype(weft_yardstick_gemm_bf16)>(library, "weft_yardstick_gemm_bf16")) {
-      add_gemm(peers, name(), gemm);
-    }
-    if (auto* nbody = exported<decltype(weft_yardstick_nbody)>(library, "weft_yardstick_nbody")) {
-      add_nbody(peers, name(), nbody);
-    }
-    if (auto* softmax =
-            exported<decltype(weft_yardstick_softmax)>(library, "weft_yardstick_softmax")) {
-      add_softmax(peers, name(), softmax);
-    }
+#define WEFT_ADD(function, add)                                         \
+  if (auto* found = exported<decltype(function)>(library, #function)) { \
+    add(peers, name(), found);                                          \
+  }
+    WEFT_ADD(weft_yardstick_gemm_bf16, add_gemm)
+    WEFT_ADD(weft_yardstick_nbody, add_nbody)
+    WEFT_ADD(weft_yardstick_softmax, add_softmax)
+    WEFT_ADD(weft_yardstick_softmax_backward, add_softmax_backward)
+#undef WEFT_ADD
   }
   return peers;
 }

@@ -36,6 +36,10 @@ int weft_yardstick_nbody(float* accelerations, const float* bodies, int64_t n, f
 int weft_yardstick_softmax(float* y, const float* x, int64_t rows, int64_t cols,
                            weft_stream stream);
 
+/* dx = y (dy - sum of dy y), row by row, all (rows, cols). */
+int weft_yardstick_softmax_backward(float* dx, const float* dy, const float* y, int64_t rows,
+                                    int64_t cols, weft_stream stream);
+
 #ifdef __cplusplus
 }
 #endif
