@@ -5,13 +5,14 @@
     bench/small_networks.py search --weft build/cuda/weft --goal 99 --seconds 540 --out runs/small
     bench/small_networks.py measure --weft build/cuda/weft runs/small/99-2950.net --seeds 30
 
-`search` draws networks of convolutions, batch norm, pooling and a last layer with at most as many parameters as the
+`search` draws networks of convolutions, also separable ones, batch norm, pooling and a last layer with at most as many parameters as the
 smallest that was published, trains each with one seed on 50,000 images, and goes on with the better half of each round,
 judged by the other 10,000 (--val-split): by how far they are above the goal, and then by their size. Test images decide
 nothing. It writes the smallest networks whose mean reached the goal. `measure` then trains one on all images for many seeds,
 and prints mean, standard deviation and lowest of the test accuracy. Flags after `--` go to `weft train`.
 """
 import argparse
+import concurrent.futures
 import json
 import pathlib
 import random
@@ -26,20 +27,29 @@ TRAINING = ["--epochs", "20", "--batch-size", "128", "--lr", "0.1", "--weight-de
 
 
 def text_of(stages, head):
-    """A network of (filters, kernel, stride, pool) stages: each a convolution, batch norm and ReLU."""
-    lines = []
-    for filters, kernel, stride, pool in stages:
-        lines += [f"conv {filters} {kernel}x{kernel}" + (f" stride {stride}" if stride > 1 else "")
-                  + (f" pad {kernel // 2}" if kernel > 1 else "") + " no_bias", "batch_norm", "relu"]
+    """A network of (filters, kernel, stride, pool, separable) stages: each a convolution, batch norm and ReLU.
+
+    A separable convolution is one of each channel by itself, with batch norm, and then one of single pixels."""
+    lines, channels = [], 1
+    for filters, kernel, stride, pool, separable in stages:
+        window = f"{kernel}x{kernel}" + (f" stride {stride}" if stride > 1 else "") + (f" pad {kernel // 2}" if kernel > 1 else "")
+        if separable:
+            lines += [f"conv {channels} {window} groups {channels} no_bias", "batch_norm"]
+            window = "1x1"
+        lines += [f"conv {filters} {window} no_bias", "batch_norm", "relu"]
         lines += [f"max_pool {pool}"] if pool > 1 else []
+        channels = filters
     return "\n".join(lines + ([head] if head else []) + ["linear classes"]) + "\n"
 
 
 def parameters_of(stages, head, classes=10):
     """Weights, and the two of each channel of a batch norm; its running statistics are not trained."""
     total, channels, side = 0, 1, 28
-    for filters, kernel, stride, pool in stages:
-        total += filters * channels * kernel * kernel + 2 * filters
+    for filters, kernel, stride, pool, separable in stages:
+        if separable:
+            total += channels * (kernel * kernel + 2) + filters * channels + 2 * filters
+        else:
+            total += filters * channels * kernel * kernel + 2 * filters
         channels, side = filters, ((side - 1) // stride + 1) // pool
     return total + classes * (channels * (1 if head else side * side) + 1)
 
@@ -48,10 +58,11 @@ def draw(rng, most):
     """A network of at most so many parameters, and of at least half as many."""
     while True:
         stages = [(rng.choice([2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24]), rng.choice([1, 3, 3, 3, 5]), rng.choice([1, 1, 1, 2]),
-                   rng.choice([1, 1, 2, 2])) for _ in range(rng.randint(2, 6))]
+                   rng.choice([1, 1, 2, 2]), rng.choice([False, True])) for _ in range(rng.randint(2, 6))]
+        stages = [(*stage[:4], stage[4] and stage[1] > 1 and i > 0) for i, stage in enumerate(stages)]
         head = rng.choice(["", "global_avg_pool", "global_max_pool"])
         shrink = 1
-        for _, _, stride, pool in stages:
+        for _, _, stride, pool, _ in stages:
             shrink *= stride * pool
         if shrink <= 14 and most / 2 <= parameters_of(stages, head) <= most:
             return stages, head
@@ -78,11 +89,14 @@ def search(options):
     rng, begin, found = random.Random(options.seed), time.perf_counter(), {}
     flags = [*TRAINING, *options.flags, "--val-split", "0.16667"]
     options.out.mkdir(parents=True, exist_ok=True)
-    path = options.out / "candidate.net"
 
     def train(key, seed):
-        path.write_text(text_of(*key))
-        found.setdefault(key, []).append(run(options.weft, options.device, path, seed, flags)[0])
+        if time.perf_counter() - begin > options.seconds:
+            return None
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "candidate.net"
+            path.write_text(text_of(*key))
+            return run(options.weft, options.device, path, seed, flags)[0]
 
     def order(key):
         mean = statistics.mean(found[key])
@@ -99,10 +113,11 @@ def search(options):
                 stages = [(max(2, filters + rng.choice([-2, -1, 0, 0, 1])), *rest) for filters, *rest in best]
                 if (tuple(stages), head) not in found and parameters_of(stages, head) <= most:
                     alive.append((tuple(stages), head))
-        for stages, head in alive:
-            if time.perf_counter() - begin < options.seconds:
-                train((tuple(map(tuple, stages)), head), seed)
-    path.unlink(missing_ok=True)
+        alive = list(dict.fromkeys((tuple(map(tuple, stages)), head) for stages, head in alive))
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            for key, accuracy in zip(alive, pool.map(lambda key: train(key, seed), alive)):
+                if accuracy is not None:
+                    found.setdefault(key, []).append(accuracy)
     print(f"{'parameters':>10} {'seeds':>5} {'mean of the held-out':>21}")
     for key in sorted(found, key=order)[:options.keep]:
         mean, size = statistics.mean(found[key]), parameters_of(*key)
@@ -112,10 +127,10 @@ def search(options):
 
 
 def measure(options):
-    accuracies = []
-    for seed in range(1, options.seeds + 1):
-        accuracies.append(run(options.weft, options.device, options.network, seed, [*TRAINING, *options.flags])[1])
-        print(f"seed {seed}: {100 * accuracies[-1]:.2f} %", file=sys.stderr, flush=True)
+    flags = [*TRAINING, *options.flags]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        accuracies = list(pool.map(lambda seed: run(options.weft, options.device, options.network, seed, flags)[1],
+                                   range(1, options.seeds + 1)))
     deviation = f"{100 * statistics.stdev(accuracies):.3f}" if len(accuracies) > 1 else ""
     print(json.dumps({"network": options.network.name, "command": " ".join(["weft train --model", options.network.name, *TRAINING,
                                                                            *options.flags]),
@@ -130,6 +145,7 @@ def main():
     for sub in (one, two):
         sub.add_argument("--weft", required=True)
         sub.add_argument("--device", choices=["cpu", "cuda"], default="cuda")
+        sub.add_argument("--jobs", type=int, default=1, help="trainings that run at the same time")
     one.add_argument("--goal", choices=PUBLISHED, required=True)
     one.add_argument("--parameters", type=int, default=0, help="at most; 0: the smallest that was published")
     one.add_argument("--seconds", type=float, default=540)
