@@ -68,8 +68,9 @@ void refuse_unread(const fs::path& path) {
     if (!file.ends_with(ending) && !file.ends_with(std::string(ending) + ".gz")) continue;
     if (ending == ".parquet") {
       throw Error(ErrorKind::data,
-                  str(path.string(), ": Weft reads no Parquet files; docs/own-data.md has five ",
-                      "lines of Python that write its images as folders of pictures"));
+                  str(path.string(),
+                      ": this program reads no Parquet files, but weft.train() in Python does; ",
+                      "docs/own-data.md has five lines that make folders of pictures of them"));
     }
     throw Error(
         ErrorKind::data,

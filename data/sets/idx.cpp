@@ -9,7 +9,7 @@
 namespace weft::data {
 namespace {
 
-constexpr std::uint8_t kUnsignedByte = 0x08;
+constexpr std::uint8_t kUnsignedByte = 0x08, kInt32 = 0x0c;
 
 Error bad(const std::string& name, const std::string& what) {
   return Error(ErrorKind::data, str(name, ": ", what));
@@ -83,6 +83,33 @@ Bytes read_idx_bytes(const TreePath& path, int rank) {
 
 IdxArray read_idx(const TreePath& path, int rank) {
   return parse_idx(read_idx_bytes(path, rank), rank, path.string());
+}
+
+IdxArray read_idx_labels(const TreePath& path) {
+  constexpr std::size_t kHeader = 12;  // of rank 2
+  const std::string name = path.string();
+  Bytes bytes = path.read(kMaxIdxBytes);
+  const Bytes front = is_gzip(bytes) ? inflate_gzip_front(bytes, kHeader, name) : bytes;
+  if (front.size() < kHeader || front[2] != kInt32 || front[3] != 2) return read_idx(path, 1);
+  if (is_gzip(bytes)) bytes = inflate_gzip_front(bytes, kMaxIdxBytes, name);
+  const auto word = [&](std::size_t at) {
+    return std::uint32_t{bytes[at]} << 24 | std::uint32_t{bytes[at + 1]} << 16 |
+           std::uint32_t{bytes[at + 2]} << 8 | bytes[at + 3];
+  };
+  const std::uint64_t rows = word(4), columns = word(8);
+  if (columns == 0 || (bytes.size() - kHeader) / 4 / columns != rows ||
+      bytes.size() - kHeader != 4 * rows * columns) {
+    throw bad(name, str("length: the IDX header asks for ", rows, " x ", columns,
+                        " numbers of 4 bytes, found ", bytes.size() - kHeader, " bytes"));
+  }
+  IdxArray labels{.extents = {static_cast<std::int64_t>(rows)}, .values = {}, .name = name};
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    const std::uint32_t label = word(kHeader + static_cast<std::size_t>(4 * row * columns));
+    if (label > 255)
+      throw bad(name, str("label ", label, " at index ", row, ", expected 0 to 255"));
+    labels.values.push_back(static_cast<std::uint8_t>(label));
+  }
+  return labels;
 }
 
 ImageSet join_images_and_labels(IdxArray images, IdxArray labels, int classes) {

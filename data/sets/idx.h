@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // IDX, the file format of the MNIST family: two zero bytes, a type byte, the rank, one big-endian
-// 32-bit extent per axis, then the elements. Weft reads unsigned bytes (type 0x08) only.
+// 32-bit extent per axis, then the elements. Weft reads unsigned bytes (type 0x08), and the 32-bit
+// labels of QMNIST.
 //
 // Every field is checked before it is used, so that any bytes whatever either parse or throw data.
 #pragma once
@@ -29,6 +30,9 @@ inline constexpr int kImageRank = 0;
 // `rank` is what the caller expects: 3 or kImageRank for images, 1 for labels.
 IdxArray parse_idx(Bytes bytes, int rank, const std::string& name);
 IdxArray read_idx(const TreePath& path, int rank);
+// Labels of rank 1. Or QMNIST's: 32-bit numbers (type 0x0c) of rank 2, of which the first in each
+// row is the label.
+IdxArray read_idx_labels(const TreePath& path);
 // The bytes of the file. A gzip is inflated no further than the header of the IDX file in it says,
 // and refused when there is more.
 Bytes read_idx_bytes(const TreePath& path, int rank);

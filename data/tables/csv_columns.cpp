@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
 #include "data/arrays/number_fields.h"
@@ -57,6 +58,14 @@ bool is_used(ColumnUse use) {
   return use != ColumnUse::unused && use != ColumnUse::set;
 }
 
+// Is it a whole number in any of its writings, as 7, 7.0 and NumPy's 7.000000000000000000e+00? What
+// is no number is said to be whole.
+bool is_whole(std::string_view field) {
+  if (!is_number(field)) return true;
+  const double value = std::strtod(std::string(field).c_str(), nullptr);
+  return value == std::floor(value);
+}
+
 // What a sample says about one column.
 struct ColumnLook {
   std::set<std::string_view> values;
@@ -70,9 +79,7 @@ ColumnLook look_at(const std::vector<Fields>& rows, std::size_t column) {
     const std::string_view field = row[column];
     look.values.insert(field);
     look.is_text = look.is_text || !is_number(field);
-    const std::size_t point = field.find('.');
-    look.is_whole = look.is_whole && (point == std::string_view::npos ||
-                                      field.find_first_not_of('0', point + 1) == field.npos);
+    look.is_whole = look.is_whole && is_whole(field);
   }
   return look;
 }

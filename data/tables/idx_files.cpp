@@ -32,13 +32,13 @@ std::optional<IdxName> name_of(const std::string& file) {
   bool is_idx = false;
   IdxName name;
   for (const std::string& word : words_of(file)) {
-    if (word == "idx1" || word == "idx3" || word == "idx4") {
+    if (word == "idx1" || word == "idx2" || word == "idx3" || word == "idx4") {
       is_idx = true;
     } else if (word == "t10k" || word == "train" || word == "test") {
       tests = word != "train";
     } else if (word == "images" || word == "labels") {
       labels = word == "labels";
-    } else if (word != "ubyte" && word != "gz") {
+    } else if (word != "ubyte" && word != "int" && word != "gz") {
       name.prefix += word + " ";
     }
   }
@@ -67,7 +67,7 @@ std::map<std::string, Files> files_in(const TreePath& folder) {
 }
 
 ImageSet read_set(const TreePath& images, const TreePath& labels) {
-  ImageSet set = join_images_and_labels(read_idx(images, kImageRank), read_idx(labels, 1), 256);
+  ImageSet set = join_images_and_labels(read_idx(images, kImageRank), read_idx_labels(labels), 256);
   if (set.height > kMaxDatasetSide || set.width > kMaxDatasetSide) {
     throw bad(images, str("images of ", set.height, " x ", set.width, ", expected at most ",
                           kMaxDatasetSide, " a side"));

@@ -2,9 +2,9 @@
 #include "data/tables/picture_labels.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "data/arrays/number_fields.h"
@@ -12,6 +12,7 @@
 #include "data/picture/image.h"
 #include "data/tables/csv_columns.h"
 #include "data/tables/labelled_pictures.h"
+#include "data/tables/picture_index.h"
 #include "engine/error.h"
 #include "engine/text.h"
 
@@ -24,54 +25,6 @@ constexpr std::size_t kMostLabelTables = 100;
 Error refusal(const std::string& where, const std::string& what) {
   return Error(ErrorKind::data, str(where, ": ", printable(what)));
 }
-
-// The pictures below a folder, by any end of their paths.
-class PictureIndex {
- public:
-  explicit PictureIndex(std::vector<PictureFile> files) : files_(std::move(files)) {
-    for (std::size_t i = 0; i < files_.size(); ++i) by_stem_.emplace(stem(files_[i].path), i);
-  }
-
-  const std::vector<PictureFile>& files() const { return files_; }
-
-  // The places of the pictures that a field names. `set` tells those of one name in several sets
-  // apart.
-  std::vector<std::size_t> find(std::string_view name, std::optional<Split> set) const {
-    const std::string path = cleaned(name);
-    std::vector<std::size_t> found, of_set;
-    const auto [begin, end] = by_stem_.equal_range(stem(path));
-    for (auto at = begin; at != end; ++at) {
-      const std::string& file = files_[at->second].path;
-      if (!ends_alike(file, path)) continue;
-      found.push_back(at->second);
-      if (set && set_of_folders(file) == set) of_set.push_back(at->second);
-    }
-    return of_set.empty() ? found : of_set;
-  }
-
- private:
-  static std::string cleaned(std::string_view name) {
-    std::string path(name);
-    std::replace(path.begin(), path.end(), '\\', '/');
-    while (path.starts_with("./")) path.erase(0, 2);
-    return path;
-  }
-  static std::string without_ending(const std::string& path) {
-    return has_picture_ending(path) ? path.substr(0, path.rfind('.')) : path;
-  }
-  static std::string stem(const std::string& path) {
-    return without_ending(path.substr(path.rfind('/') + 1));
-  }
-  // Is one of the paths the end of the other one, by whole names? A missing ending is none.
-  static bool ends_alike(const std::string& file, const std::string& name) {
-    const std::string a = "/" + (has_picture_ending(name) ? file : without_ending(file));
-    const std::string b = (name.starts_with('/') ? "" : "/") + name;
-    return a.ends_with(b) || b.ends_with(a);
-  }
-
-  std::vector<PictureFile> files_;
-  std::unordered_multimap<std::string, std::size_t> by_stem_;
-};
 
 struct Row {
   std::size_t line;
@@ -100,8 +53,13 @@ std::optional<Split> set_of_field(std::string_view field, bool is_flag) {
 
 class TableLabels {
  public:
-  TableLabels(const TreePath& folder, const FolderOptions& options, PictureIndex index)
-      : folder_(folder), options_(options), index_(std::move(index)) {}
+  // `classes`: those that labels have to be, or none where any will do.
+  TableLabels(const TreePath& folder, const FolderOptions& options, PictureIndex index,
+              std::set<std::string, std::less<>> classes = {})
+      : folder_(folder),
+        options_(options),
+        index_(std::move(index)),
+        classes_(std::move(classes)) {}
 
   // False when the table names no pictures.
   bool add(const std::string& name) {
@@ -116,7 +74,7 @@ class TableLabels {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     constexpr std::size_t kSample = 200;
     table.rows = rows_of(text, kSample);
-    if (!find_pictures(table)) return false;
+    if (!find_pictures(table) || !is_plain_list(table)) return false;
     table.rows = rows_of(text, text.size());
     if (!table.header.empty()) table.rows.erase(table.rows.begin());
     if (!find_label(table)) {
@@ -129,6 +87,12 @@ class TableLabels {
         table.header.empty() ? std::to_string(table.label + 1) : shown(table.header[table.label])));
     return true;
   }
+
+  void add(PictureFile file, std::string label, Split set) {
+    labelled_.try_emplace(file.path, Labelled{file, std::move(label), set});
+  }
+
+  bool empty() const { return labelled_.empty(); }
 
   std::optional<PictureTree> finish(PictureTree tree) {
     if (labelled_.empty()) return std::nullopt;
@@ -157,6 +121,21 @@ class TableLabels {
       rows.push_back({line, fields_of(row, delimiter)});
     }
     return rows;
+  }
+
+  // A text file may list anything. Its lines are labels where they are a path and one word more, or
+  // where the classes are known.
+  bool is_plain_list(const LabelTable& table) const {
+    if (!table.name.ends_with(".txt") || !classes_.empty()) return true;
+    return table.pictures == 0 && table.rows.front().fields.size() == 2;
+  }
+
+  // Are all labels of a sample in this column known classes?
+  bool holds_classes(const LabelTable& table, std::size_t column) const {
+    return !classes_.empty() &&
+           std::all_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
+             return column < row.fields.size() && classes_.contains(row.fields[column]);
+           });
   }
 
   // The column of which most fields name pictures: half of a sample at least, and nearly all of
@@ -200,7 +179,7 @@ class TableLabels {
       if (c == table.pictures) continue;
       if (is_set_column(name) || is_flag(name)) {
         table.set = c;
-      } else if (is_label_column(name) && !named) {
+      } else if ((is_label_column(name) || holds_classes(table, c)) && !named) {
         named = c;
       } else if (table.header.empty() || !is_unused_column(name)) {
         others.push_back(c);
@@ -283,34 +262,130 @@ class TableLabels {
   const TreePath& folder_;
   const FolderOptions& options_;
   PictureIndex index_;
+  std::set<std::string, std::less<>> classes_;
   std::map<std::string, Labelled> labelled_;  // by path
   std::size_t named_ = 0;                     // pictures
 };
 
-// Folders of classes in train/ and in test/ or val/ leave no doubt.
-bool has_split_of_classes(const TreePath& folder) {
+// The folders of a split, or nothing where the folders are classes or no split that can be read.
+std::optional<SplitFolders> split_in(const TreePath& folder) {
   try {
     std::vector<std::string> ignored;
-    return find_split(folder, ignored).has_value();
+    return find_split(folder, ignored);
   } catch (const Error&) {
-    return false;
+    return std::nullopt;
   }
+}
+
+bool is_table(const std::string& name) {
+  return name.ends_with(".csv") || name.ends_with(".tsv");
+}
+
+// The tables in a folder; `prefix` is put before their names. Lists come after what is surely a
+// table.
+std::vector<std::string> tables_in(const TreePath& folder, const std::string& prefix, bool lists) {
+  std::vector<std::string> tables, texts;
+  for (const std::string& name : list_folder(folder).files) {
+    if (is_table(name)) tables.push_back(prefix + name);
+    if (lists && name.ends_with(".txt")) texts.push_back(prefix + name);
+  }
+  tables.insert(tables.end(), texts.begin(), texts.end());
+  return tables;
+}
+
+// Do the folders of the pictures tell no class, since they all are one, or sets?
+bool are_in_no_classes(const std::vector<PictureFile>& files) {
+  std::set<std::string> folders;
+  for (const PictureFile& file : files) {
+    const std::size_t end = file.path.rfind('/');
+    const std::string folder = end == file.path.npos ? "" : file.path.substr(0, end);
+    if (!set_of_folders(file.path)) folders.insert(folder);
+  }
+  return folders.size() <= 1;
+}
+
+// Labels in files of their own, KEY.cls beside KEY.jpg.
+std::optional<PictureTree> pictures_by_label_files(const TreePath& folder,
+                                                   const FolderOptions& options) {
+  constexpr std::size_t kMostBytes = 1024;
+  std::set<std::string, std::less<>> keys;
+  for (const std::string& name : list_folder(folder).files) {
+    if (name.ends_with(".cls")) keys.insert(name.substr(0, name.size() - 4));
+  }
+  if (keys.empty()) return std::nullopt;
+  PictureTree tree;
+  TableLabels labels(folder, options, PictureIndex({}));
+  for (PictureFile& file : pictures_below(folder, tree)) {
+    const std::string key = file.path.substr(0, file.path.find('.', file.path.rfind('/') + 1));
+    if (!keys.contains(key)) continue;
+    const Bytes bytes = (folder / (key + ".cls")).read(kMostBytes);
+    std::string label(bytes.begin(), bytes.end());
+    label.erase(label.find_last_not_of(" \t\r\n") + 1);
+    if (label.empty()) throw refusal((folder / (key + ".cls")).string(), "an empty label");
+    labels.add(std::move(file), std::move(label), Split::train);
+  }
+  tree.left_out.clear();
+  return labels.finish(std::move(tree));
+}
+
+// train/ has folders of classes. Tables tell what the pictures of the other sets show, where these
+// have none.
+std::optional<PictureTree> pictures_by_both(const TreePath& folder, const std::string& train,
+                                            const FolderOptions& options) {
+  const std::vector<std::string> names = list_folder(folder / train).folders;
+  std::set<std::string, std::less<>> classes(names.begin(), names.end());
+  const auto has_a_class = [&](const TreePath& set) {
+    const std::vector<std::string> folders = list_folder(set).folders;
+    return std::any_of(folders.begin(), folders.end(),
+                       [&](const std::string& name) { return classes.contains(name); });
+  };
+  std::vector<std::string> tables;
+  std::set<std::string> without_classes;
+  for (const std::string& name : list_folder(folder).folders) {
+    if (name == train || !split_name(name) || has_a_class(folder / name)) continue;
+    without_classes.insert(name);
+    for (std::string& table : tables_in(folder / name, name + "/", true)) {
+      tables.push_back(std::move(table));
+    }
+  }
+  if (without_classes.empty()) return std::nullopt;
+  for (std::string& table : tables_in(folder, "", true)) tables.push_back(std::move(table));
+  if (tables.empty() || tables.size() > kMostLabelTables) return std::nullopt;
+  PictureTree tree;
+  std::vector<PictureFile> unlabelled, in_classes;
+  for (PictureFile& file : pictures_below(folder, tree)) {
+    const std::string set = file.path.substr(0, file.path.find('/'));
+    (without_classes.contains(set) ? unlabelled : in_classes).push_back(std::move(file));
+  }
+  TableLabels labels(folder, options, PictureIndex(std::move(unlabelled)), classes);
+  for (const std::string& name : tables) labels.add(name);
+  if (labels.empty()) return std::nullopt;
+  for (PictureFile& file : in_classes) {
+    const std::size_t first = file.path.find('/');
+    const std::size_t second = first == file.path.npos ? first : file.path.find('/', first + 1);
+    if (second == file.path.npos) continue;
+    const std::optional<SplitName> set = split_name(file.path.substr(0, first));
+    const std::string name = file.path.substr(first + 1, second - first - 1);
+    if (set && classes.contains(name)) labels.add(std::move(file), name, set->split);
+  }
+  tree.left_out.clear();
+  return labels.finish(std::move(tree));
 }
 
 }  // namespace
 
 std::optional<PictureTree> pictures_by_table(const TreePath& folder, const FolderOptions& options) {
-  std::vector<std::string> tables;
-  for (const std::string& name : list_folder(folder).files) {
-    if (name.ends_with(".csv") || name.ends_with(".tsv")) tables.push_back(name);
+  if (const std::optional<SplitFolders> split = split_in(folder)) {
+    return pictures_by_both(folder, (*split)[static_cast<std::size_t>(Split::train)], options);
   }
-  if (tables.empty() || tables.size() > kMostLabelTables || has_split_of_classes(folder)) {
-    return std::nullopt;
-  }
+  if (std::optional<PictureTree> tree = pictures_by_label_files(folder, options)) return tree;
+  std::vector<std::string> tables = tables_in(folder, "", true);
+  if (tables.empty() || tables.size() > kMostLabelTables) return std::nullopt;
   PictureTree tree;
   std::vector<PictureFile> files = pictures_below(folder, tree);
   if (files.empty()) return std::nullopt;
   tree.left_out.clear();  // what else lies there is no matter
+  if (!are_in_no_classes(files)) std::erase_if(tables, std::not_fn(is_table));
   TableLabels labels(folder, options, PictureIndex(std::move(files)));
   for (const std::string& name : tables) labels.add(name);
   return labels.finish(std::move(tree));

@@ -29,9 +29,16 @@ PictureTree pictures_by_pattern(const TreePath& folder, const std::string& patte
 // or by as much of the end of these as tells them apart, with or without the ending. Another column
 // is the label: the one called so, or the only one left, or options.label_column. The set of a row
 // is told by a column (split, is_valid), by the name of the table (train.csv), or by the picture's
-// folder. Nothing when no table names pictures, or when train/ and test/ have folders of classes.
-// Throws data for a picture with two labels and for a name of two pictures, and usage when a table
-// has no such column.
+// folder.
+//
+// A list (.txt) of a path and a label in each line is a table, too, where the folders of the
+// pictures tell no classes, and so are files KEY.cls with the label of KEY.jpg, as WebDataset has
+// them. Where train/ has folders of classes and test/ or val/ has none, tables beside or in the
+// latter tell the labels of its pictures: these are classes of train/.
+//
+// Nothing when no table names pictures, or when train/ and test/ have folders of classes. Throws
+// data for a picture with two labels and for a name of two pictures, and usage when a table has no
+// such column.
 std::optional<PictureTree> pictures_by_table(const TreePath& folder, const FolderOptions& options);
 
 }  // namespace weft::data

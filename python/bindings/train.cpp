@@ -276,6 +276,10 @@ void bind_train(nb::module_& m) {
         return parse_layout(call.c_str(), layout) == Layout::channels_last;
       },
       "call"_a, "layout"_a);
+  m.def("dataset_names", [] {
+    const auto names = data::dataset_names();
+    return std::vector<std::string>(names.begin(), names.end());
+  });
   m.def("load_dataset", &load_dataset, "name"_a, "is_path"_a, "data_dir"_a, "limit"_a);
   m.def("dataset_from_arrays", &dataset_from_arrays, "x"_a, "y"_a, "test_x"_a, "test_y"_a,
         "classes"_a, "layout"_a);

@@ -8,7 +8,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from weft import _core, _errors
+from weft import _core, _errors, _parquet
 from weft._model import Model, path_text
 from weft._progress import progress as shown_progress
 
@@ -61,7 +61,8 @@ def train(
 
     A folder has a folder of pictures for each class, or train/ and test/ with these, or tables, arrays,
     IDX or CIFAR files, as of `weft train --data`: few images are seen in more epochs, and a tenth of the
-    training images is held out for validation. A pathlib.Path is always a folder or a file.
+    training images is held out for validation. A pathlib.Path is always a folder or a file. Parquet files
+    of images, as Hugging Face has them, are read by pyarrow, where it is installed.
 
     Each setting of `weft train` is a keyword, and listed below; without it, or with None, it is what
     suits the network. settings: the same and all others by their names in a config.json, as
@@ -98,7 +99,8 @@ def train(
             raise _errors.UsageError(f"train: the data set {data} has test images of its own")
         if layout is not None:
             raise _errors.UsageError("train: layout goes with arrays")
-        dataset = _core.load_dataset(*_place(data, data_dir), given.get("limit_train") or None)
+        place = _place(_parquet.readable(data), data_dir)
+        dataset = _core.load_dataset(*place, given.get("limit_train") or None)
     else:
         dataset = _core.dataset_from_arrays(*_with_test(data, test), layout)
     told = [callbacks] if callable(callbacks) else list(callbacks)
@@ -237,7 +239,7 @@ def data(
     """
     if limit is not None and limit < 1:
         raise _errors.UsageError(f"data: limit is {limit}, expected a number from 1")
-    found = _core.load_dataset(*_place(name, data_dir), limit)
+    found = _core.load_dataset(*_place(_parquet.readable(name), data_dir), limit)
     (x, y), (test_x, test_y) = found.train_arrays(), found.test_arrays()
     return Data(x[:limit], y[:limit], test_x, test_y, list(found.class_names))
 

@@ -30,6 +30,37 @@ TEST(Idx, ReadsPackedFiles) {
   EXPECT_EQ(read_idx(folder.path() / "labels", 1).values, (Bytes{0, 1, 2}));
 }
 
+// QMNIST has eight numbers for each image, of which the first is the label.
+TEST(Idx, ReadsLabelsThatAreTheFirstOfSeveralNumbers) {
+  const test::TempFolder folder;
+  const auto path = folder.path() / "qmnist-train-labels-idx2-int";
+  Bytes bytes = {0, 0, 12, 2, 0, 0, 0, 2, 0, 0, 0, 3};
+  for (const std::uint8_t number : Bytes{7, 1, 200, 4, 0, 9}) {
+    bytes.insert(bytes.end(), {0, 0, 0, number});
+  }
+  for (const Bytes& file : {bytes, test::gzip(bytes)}) {
+    test::write_bytes(path, file);
+    const IdxArray labels = read_idx_labels(path);
+    EXPECT_EQ(labels.extents, (std::vector<std::int64_t>{2}));
+    EXPECT_EQ(labels.values, (Bytes{7, 4}));
+  }
+  test::write_bytes(path, idx({2}, {3, 4}));
+  EXPECT_EQ(read_idx_labels(path).values, (Bytes{3, 4}));
+  bytes[24] = 1;  // the first number of the second row is 2^24 + 4
+  test::write_bytes(path, bytes);
+  expect_error(ErrorKind::data, {"label 16777220 at index 1"}, [&] { read_idx_labels(path); });
+  bytes.pop_back();
+  for (const Bytes& file : {bytes, test::gzip(bytes)}) {
+    test::write_bytes(path, file);
+    expect_error(ErrorKind::data, {"asks for 2 x 3 numbers of 4 bytes, found 23 bytes"},
+                 [&] { read_idx_labels(path); });
+  }
+  bytes[8] = 255, bytes[4] = 255;  // more than can be multiplied
+  test::write_bytes(path, bytes);
+  expect_error(ErrorKind::data, {"asks for 4278190082 x 4278190083"},
+               [&] { read_idx_labels(path); });
+}
+
 // The largest memory that this process has had so far, in MiB.
 double peak_memory() {
   rusage used{};

@@ -61,6 +61,18 @@ TEST_F(Csv, TheLabelMayStandLastOrAnywhereInAHeader) {
 }
 
 // DataFrame.to_csv() with its defaults: a header of numbers, and the numbers of the rows in front.
+// NumPy's savetxt writes whole numbers so.
+TEST_F(Csv, LabelsInScientificNotation) {
+  std::string rows;
+  for (int i = 0; i < 20; ++i) {
+    rows += "0.000e+00,5.000e+00,1.500e+00,0.000e+00," + std::to_string(i % 2 + 1) + ".000e+00\n";
+  }
+  write("digits.csv", rows);
+  const Dataset dataset = load("digits.csv");
+  EXPECT_EQ(dataset.class_names, (std::vector<std::string>{"1", "2"}));
+  EXPECT_EQ(dataset.train.height, 2);
+}
+
 TEST_F(Csv, PandasWritesNumbersAboveAndBeside) {
   std::string plain = "0,1,2,3,4\n", numbered = ",0,1,2,3,4\n";
   for (int i = 0; i < 12; ++i) {
@@ -186,8 +198,8 @@ TEST_F(Csv, AFolderOfPicturesKeepsItsTables) {
 
 TEST_F(Csv, OtherFilesAreNamed) {
   write("train.parquet", "PAR1");
-  expect_refused("", "Weft reads no Parquet files; docs/own-data.md has five lines of Python");
-  expect_refused("train.parquet", "Weft reads no Parquet files");
+  expect_refused("", "reads no Parquet files, but weft.train() in Python does");
+  expect_refused("train.parquet", "reads no Parquet files");
   std::filesystem::remove(path("train.parquet"));
   write("train.h5", "HDF");
   expect_refused("", "Weft reads no HDF5 files; save the images and labels with numpy.savez");

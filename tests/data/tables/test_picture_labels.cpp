@@ -168,5 +168,67 @@ TEST_F(PictureLabels, NamesHoldTheLabels) {
   expect_refused("", "no name of a picture fits 'LABEL_#', such as ", options);
 }
 
+// Lists as Caffe has them: a path and a label in each line, without a header.
+TEST_F(PictureLabels, ListsOfPathsAndLabels) {
+  pictures("images/", 8);
+  std::string train, test;
+  for (int i = 0; i < 8; ++i) {
+    (i < 6 ? train : test) +=
+        "images/" + std::to_string(i) + ".png " + (i % 2 == 0 ? "a" : "b") + "\n";
+  }
+  write("train.txt", train);
+  write("test.txt", test);
+  write("README.txt", "Pictures of two kinds.\n");
+  const Dataset dataset = load();
+  EXPECT_EQ(dataset.train.count, 6);
+  EXPECT_EQ(dataset.test.count, 2);
+  expect_right(dataset.train);
+  expect_right(dataset.test);
+}
+
+TEST_F(PictureLabels, AListOfNumbersAndPathsIsNoTableOfLabels) {
+  pictures("images/1.a/", 6);
+  pictures("images/2.b/", 6);
+  write("images.txt", "1 1.a/0.png\n2 1.a/1.png\n3 2.b/0.png\n");
+  EXPECT_EQ(load().class_names, (Names{"1.a", "2.b"}));
+}
+
+// Folders tell the classes of the training set, and a table those of the others.
+TEST_F(PictureLabels, ATableForTheSetWithoutFolders) {
+  for (const std::string table : {"Test.csv", "Test/labels.txt"}) {
+    for (int i = 0; i < 8; ++i) {
+      const auto level = static_cast<std::uint8_t>(10 * i + 10);
+      const std::string name = std::to_string(i) + ".png";
+      write_flat_png(path((i % 2 == 0 ? "Train/a/" : "Train/b/") + name), {level, level, level});
+    }
+    pictures("Test/x", 4);
+    std::string rows = table == "Test.csv" ? "Width,Path,Kind\n" : "";
+    for (int i = 0; i < 4; ++i) {
+      rows += "16,Test/x" + std::to_string(i) + ".png," + (i % 2 == 0 ? "a\n" : "b\n");
+    }
+    write(table, rows);
+    const Dataset dataset = load();
+    EXPECT_EQ(dataset.class_names, (Names{"a", "b"}));
+    EXPECT_EQ(dataset.train.count, 8);
+    EXPECT_EQ(dataset.test.count, 4);
+    expect_right(dataset.train);
+    expect_right(dataset.test);
+    std::filesystem::remove_all(path("Test"));
+    std::filesystem::remove_all(path("Train"));
+    std::filesystem::remove(path("Test.csv"));
+  }
+}
+
+TEST_F(PictureLabels, LabelsInFilesOfTheirOwn) {
+  pictures("00", 8, ".jpg.png");
+  for (int i = 0; i < 8; ++i) write("00" + std::to_string(i) + ".cls", i % 2 == 0 ? "a\n" : "b");
+  const Dataset dataset = load();
+  EXPECT_EQ(dataset.class_names, (Names{"a", "b"}));
+  EXPECT_EQ(all(dataset), 8);
+  expect_right(dataset.train);
+  write("003.cls", "\n");
+  expect_refused("", "003.cls: an empty label");
+}
+
 }  // namespace
 }  // namespace weft::test
