@@ -14,7 +14,8 @@ std::vector<Peer> cub_peers();
 std::vector<Peer> cudnn_peers();
 std::vector<Peer> cudnn_graph_peers();
 std::vector<Peer> cudnn_layer_peers();
-// They come from the libraries that WEFT_YARDSTICKS names. Error{usage} for one that cannot be loaded.
+// They come from the libraries that WEFT_YARDSTICKS names. Error{usage} for one that cannot be
+// loaded.
 std::vector<Peer> apart_peers();
 
 }  // namespace weft::measure
