@@ -20,6 +20,7 @@
 #include "host_cuda/memory/device_memory.h"
 #include "host_cuda/memory/symbols.h"
 #include "host_cuda/printing.h"
+#include "host_cuda/sample/repeats.h"
 #include "host_cuda/sample/sample.h"
 #include "host_cuda/shuffler.h"
 #include "host_cuda/stuck.h"
@@ -349,7 +350,8 @@ bool run_grid(const Grid& grid, std::uint64_t schedule, int orders) {
   begin_workers();
   bool has_lost = false;
   Sample sample(grid, orders);
-  {
+  if (!sample.is_repeated()) {
+    memory_changes();
     Runner runner(grid, schedule, sample);
     runner.run();
     has_lost = runner.has_lost();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "host_cuda/sample/repeats.h"
 #include "host_cuda/workers/unchecked.h"
 
 namespace weft::host_cuda {
@@ -68,6 +69,7 @@ void print_warp(std::array<Lane, 32>& lanes) {
 
 void print_later(const void* site, std::string text) {
   Block& block = *running->block;
+  kernel_has_effects();
   block.printed.push_back({running->id, site, std::move(text)});
   if (block.printed.size() >= kMost) flush_printed(block);
 }

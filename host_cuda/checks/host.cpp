@@ -15,6 +15,7 @@
 #include "host_cuda/memory/arena.h"
 #include "host_cuda/memory/symbols.h"
 #include "host_cuda/memory/written.h"
+#include "host_cuda/sample/repeats.h"
 
 namespace weft::host_cuda {
 namespace {
@@ -195,6 +196,7 @@ void host_access(std::uintptr_t address, std::size_t bytes, bool reads, const vo
                  [&] { return "uninitialised read: " + where() + ", which nobody has written"; });
   }
   if (at.memory == Memory::device || at.memory == Memory::heap) {
+    if (!reads) memory_changes();
     return host_mistake("device pointer", site, [&] {
       return "device pointer: " + where() + ": copy it to the host first";
     });

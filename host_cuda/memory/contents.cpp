@@ -6,6 +6,17 @@
 
 namespace weft::host_cuda {
 
+Contents device_memory_contents() {
+  Contents contents;
+  for (const Allocation& a : known_allocations()) {
+    if (a.bytes == 0) continue;
+    contents.allocations.push_back(a);
+    const char* data = reinterpret_cast<const char*>(a.begin);
+    contents.bytes.insert(contents.bytes.end(), data, data + a.bytes);
+  }
+  return contents;
+}
+
 std::string first_difference(const Contents& a, const Contents& b) {
   std::size_t at_a = 0, at_b = 0;
   auto other = b.allocations.begin();

@@ -19,6 +19,7 @@
 #include "host_cuda/memory/arena.h"
 #include "host_cuda/memory/symbols.h"
 #include "host_cuda/memory/written.h"
+#include "host_cuda/sample/repeats.h"
 #include "host_cuda/workers/unchecked.h"
 #include "host_cuda/workers/workers.h"
 
@@ -138,6 +139,7 @@ void* allocate_device_memory(std::size_t bytes, Memory memory) {
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   Allocation& made = allocations[begin] = {begin, bytes};
   ++made_allocations;
+  memory_changes();
   if (memory != Memory::device) {
     made.memory = memory;
     made.name = memory == Memory::managed ? "managed memory" : "pinned memory";
@@ -154,6 +156,7 @@ bool free_device_memory(void* data) {
   freed.push_back(found->second);
   mark_unwritten(found->first, found->first + found->second.bytes);
   give_back_to_arena(data, found->second.bytes);
+  memory_changes();
   allocations.erase(found);
   allocations_change();
   return true;
@@ -179,10 +182,13 @@ bool unregister_host_memory(void* data) {
 }
 
 bool kernels_share_memory() {
+  return memory_is_shared() && kernels_stay_on_device();
+}
+bool kernels_stay_on_device() {
   const std::lock_guard lock(mutex);
-  return memory_is_shared() && slabs.empty() &&
-         std::none_of(allocations.begin(), allocations.end(),
-                      [](const auto& one) { return one.second.memory == Memory::registered; });
+  return slabs.empty() && std::none_of(allocations.begin(), allocations.end(), [](const auto& one) {
+           return one.second.memory == Memory::registered;
+         });
 }
 
 // Addresses are used once, as those of the arena, and have unused ones between.
@@ -190,6 +196,7 @@ void* allocate_in_kernel(std::size_t bytes, const void* site) {
   constexpr std::size_t kAlignment = 16, kSlab = std::size_t{1} << 20;
   static char *next = nullptr, *end = nullptr;
   order_matters();
+  kernel_has_effects();
   if (runs_unchecked_blocks()) refuse_heap_of_worker();
   const std::lock_guard lock(mutex);
   if (bytes > heap_bytes || heap_used > heap_bytes - bytes) return nullptr;
@@ -216,6 +223,7 @@ void* allocate_in_kernel(std::size_t bytes, const void* site) {
 }
 bool free_in_kernel(void* data) {
   order_matters();
+  kernel_has_effects();
   if (runs_unchecked_blocks()) refuse_heap_of_worker();
   const std::lock_guard lock(mutex);
   const auto found = allocations.find(reinterpret_cast<std::uintptr_t>(data));
@@ -265,6 +273,7 @@ std::string describe_host_address(std::uintptr_t address) {
 }
 
 void host_writes(const void* data, std::size_t bytes) {
+  if (running == nullptr) memory_changes();
   if (running != nullptr && !blocks_are_checked) return;  // all_memory_is_written()
   const Unchecked here;                                   // atomicExch() calls this in a kernel
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
@@ -291,6 +300,10 @@ void refresh_device_memory() {
   freed.clear();
   recent_allocations.fill({});
   device_shadow.begin(next_segment(), next_segment());
+}
+
+const std::vector<Allocation>& known_allocations() {
+  return known;
 }
 
 void begin_device_checks() {
@@ -362,17 +375,6 @@ std::string described(const std::vector<Allocation>& all, std::uintptr_t address
 
 std::string describe_address(std::uintptr_t address) {
   return described(known, address);
-}
-
-Contents device_memory_contents() {
-  Contents contents;
-  for (const Allocation& a : known) {
-    if (a.bytes == 0) continue;
-    contents.allocations.push_back(a);
-    const char* data = reinterpret_cast<const char*>(a.begin);
-    contents.bytes.insert(contents.bytes.end(), data, data + a.bytes);
-  }
-  return contents;
 }
 
 void restore_device_memory(const Contents& contents) {

@@ -43,6 +43,8 @@ bool host_finds_unwritten(std::uintptr_t address, std::size_t bytes);
 
 // Do processes that this one forks write to all memory that kernels may, and need no heap?
 bool kernels_share_memory();
+// Do kernels use device memory alone: neither their heap nor registered memory?
+bool kernels_stay_on_device();
 
 // The heap of kernels. Null when it is full; false when there is no such allocation.
 void* allocate_in_kernel(std::size_t bytes, const void* site);
@@ -65,6 +67,7 @@ void begin_device_checks();     // of a grid
 void forget_device_accesses();  // but not what was written
 void all_memory_is_written();   // by blocks of which the accesses are not known
 void make_room_for_accesses();  // by that, where very many are known
+const std::vector<Allocation>& known_allocations();  // and __device__ variables, by address
 // An access of the running thread to a part of an allocation.
 Finding device_access(std::uintptr_t address, std::size_t bytes, Access access, const Thread& by,
                       const void* site);

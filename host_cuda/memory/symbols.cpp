@@ -211,15 +211,11 @@ const Variable* nearest_shared_variable(std::uintptr_t address) {
   return nearest(shared_variables(), address);
 }
 
-namespace {
-
 const std::vector<Variable>& constant_variables() {
   static const std::vector<Variable> variables =
       variables_between(weft_constant_begin, weft_constant_end);
   return variables;
 }
-
-}  // namespace
 
 std::size_t constant_bytes() {
   std::size_t bytes = 0;

@@ -17,9 +17,10 @@ struct Variable {
   std::string name;  // "tile"
 };
 
-// The static __shared__ variables and the __device__ ones, by address.
+// The static __shared__ variables, the __device__ and the __constant__ ones, by address.
 const std::vector<Variable>& shared_variables();
 const std::vector<Variable>& device_variables();
+const std::vector<Variable>& constant_variables();
 std::size_t shared_bytes_of(const void* kernel);  // without variables of functions that it calls
 std::size_t constant_bytes();                     // of all __constant__ variables
 // Processes that this one forks write to the same __device__ variables (arena.h).

@@ -26,9 +26,12 @@ Sample* running_sample = nullptr;
 struct KernelSample {
   std::string name;
   std::uint64_t launches = 0, whole = 0;  // all of them, and those that were checked whole
+  std::uint64_t repeated = 0;             // that did not run
   std::uint64_t parts = 0;                // launches of which some blocks were checked,
   std::uint64_t checked_blocks = 0, blocks_of_parts = 0;  // and their blocks
   std::uint64_t clean_blocks = 0;  // that were checked, of launches without a finding
+  Sample::Seconds ran{};           // with checks or without
+  double looked = 0;               // seconds, at memory (repeats.h)
 };
 
 namespace {
@@ -36,6 +39,7 @@ namespace {
 constexpr std::uint64_t kLaunches = 2;       // of a kernel are checked, or as many blocks
 constexpr double kOfBudget = 0.05;           // such a launch may take, when that is used up
 constexpr double kOfLongLaunch = 0.5;        // and one that stops within a block has taken
+constexpr double kOfRunning = 0.1;           // a look at memory may take, of what launches took
 constexpr std::uint64_t kTimesResident = 4;  // blocks of a launch, for each that fits the device
 
 std::optional<Sample::Seconds> budget;
@@ -57,8 +61,21 @@ std::string sentence(const KernelSample& of) {
     checked +=
         str(" of ", of.parts, of.whole > 0 ? " more" : "", of.parts > 1 ? " launches" : " launch");
   }
-  return str("kernel ", of.name, ": ", checked, " ran with checks; the rest without, since checks",
-             " had taken ", budget->count(), " s: --check all checks the rest, too");
+  const std::string taken = str("since checks had taken ", budget->count(), " s");
+  std::string rest, remedy = "--check all checks the rest, too";
+  if (of.parts > 0 || of.whole + of.repeated < of.launches) rest = "; the rest without, " + taken;
+  if (of.repeated > 0) {
+    rest +=
+        str("; ", of.repeated, of.repeated > 1 ? " launches" : " launch", " did not run, since ",
+            of.repeated > 1 ? "each" : "it", " would have done again what an earlier one did",
+            rest.empty() ? ", and " + taken : "");
+    remedy = "--check all runs and checks all";
+  }
+  return str("kernel ", of.name, ": ", checked, " ran with checks", rest, ": ", remedy);
+}
+
+void tell_sample(const KernelSample& of) {
+  tell_at(kUncheckedKind, str(kUncheckedKind, ": ", sentence(of)), "", true);
 }
 
 void run_without_checks() {
@@ -81,9 +98,10 @@ Sample::Sample(const Grid& grid, int orders) {
   blocks_ = std::uint64_t{grid.grid.x} * grid.grid.y * grid.grid.z;
   can_stop_ = !grid.cooperative;  // whose blocks run together
   found_before_ = times_found();
-  began_ = Time::now();
+  launched_ = began_ = Time::now();
   used_before_ = used;
   running_sample = this;
+  if (used >= *budget) look_for_repeat(grid);
   if (used >= *budget && kernel_->launches > kLaunches &&
       kernel_->clean_blocks >= kLaunches * blocks_)
     run_without_checks();
@@ -91,10 +109,18 @@ Sample::Sample(const Grid& grid, int orders) {
 
 Sample::~Sample() {
   take_time();
+  if (kernel_ != nullptr && !is_repeated_) kernel_->ran += Time::now() - launched_;
   running_sample = nullptr;
   accesses_until_yield = 0;
   if (!blocks_are_checked) unchecked_blocks_end();
   blocks_are_checked = true;
+}
+
+void Sample::look_for_repeat(const Grid& grid) {
+  repeat_.emplace(grid);
+  is_repeated_ = repeat_->repeated(kOfRunning * kernel_->ran.count() - kernel_->looked);
+  kernel_->looked += repeat_->looked();
+  launched_ = began_ = Time::now();
 }
 
 void Sample::take_time() {
@@ -142,6 +168,15 @@ void Sample::takes_long() {
 
 void Sample::ended(bool well) {
   if (kernel_ == nullptr) return;
+  if (is_repeated_) {
+    ++kernel_->repeated;
+    return tell_sample(*kernel_);
+  }
+  if (repeat_ && well && times_found() == found_before_) {
+    take_time();
+    repeat_->ended();
+    began_ = Time::now();
+  }
   if (well && times_found() == found_before_) {
     kernel_->clean_blocks += blocks_are_checked ? blocks_ : checked_blocks_;
   }
@@ -155,7 +190,7 @@ void Sample::ended(bool well) {
     kernel_->blocks_of_parts += blocks_;
   }
   all_memory_is_written();
-  tell_at(kUncheckedKind, str(kUncheckedKind, ": ", sentence(*kernel_)), "", true);
+  tell_sample(*kernel_);
 }
 
 bool checks_host_code() {

@@ -8,6 +8,7 @@
 //   those behind the first ones of any other launch, and the rest of a block that takes very long.
 //   The first two launches of a kernel are checked whole, unless they take long.
 //
+// From then on a launch that would do again what an earlier one has done does not run (repeats.h).
 // What runs without checks is told by a note for each kernel. Barriers, operations of a warp and
 // atomics do the same in either case. Weft's own kernels are always checked, and so is what is
 // counted, watched, or run in several orders.
@@ -15,7 +16,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "host_cuda/sample/repeats.h"
 
 namespace weft::host_cuda {
 
@@ -39,17 +43,22 @@ class Sample {
   Sample& operator=(const Sample&) = delete;
   ~Sample();
 
+  // The launch would do again what an earlier one has done, and memory has its results: there is
+  // nothing to run (repeats.h).
+  bool is_repeated() const { return is_repeated_; }
+
   // The block with this place in the order is about to begin, and no other one runs.
   void block_begins(std::uint64_t place);
   // The running thread has made many accesses. Where the launch has taken long, the rest of its
   // blocks runs without checks, and of the running ones, too.
   void takes_long();
-  // The launch is over, and all went well, or its threads could not go on. Tells what was not
-  // checked.
+  // The launch is over or repeated, and all went well, or its threads could not go on. Tells what
+  // was not checked.
   void ended(bool well);
 
  private:
   void take_time();
+  void look_for_repeat(const Grid& grid);
   // Has the launch a finding? Then all of it is checked, and where it takes long, the listener is
   // told.
   bool has_long_finding() const;
@@ -57,10 +66,12 @@ class Sample {
   KernelSample* kernel_ = nullptr;  // null: all is checked
   std::uint64_t blocks_ = 0, checked_blocks_ = 0;
   std::size_t found_before_ = 0;
-  std::chrono::steady_clock::time_point began_;
+  std::chrono::steady_clock::time_point launched_, began_;
   Seconds used_before_{};
   bool can_stop_ = false;  // behind its first blocks
   bool in_part_ = false;   // has it stopped?
+  std::optional<Repeat> repeat_;
+  bool is_repeated_ = false;
   std::uint64_t begun_ = 0;
 };
 

@@ -7,6 +7,7 @@ A program says above its code what is expected of it:
     // finding: KIND LINE TIMES      all that is found, in this order; LINE is 0 where there is none
     // note: KIND LINE TIMES
     // prints: TEXT                  a line of stdout
+    // says: TEXT                    a part of stderr, or not where TEXT begins with "not "
     // exit: CODE                    where it is not 1
 
     python3 findings.py WEFT FOLDER [NAME...]
@@ -27,12 +28,13 @@ class Run:
         self.flags = flags.split()
         self.found: list[tuple[str, str, int, int]] = []
         self.printed: list[str] = []
+        self.said: list[str] = []
         self.code = 1
 
 
 def runs_of(path: pathlib.Path) -> list[Run]:
     runs: list[Run] = []
-    for word, rest in re.findall(r"^// (flags|finding|note|prints|exit):(?: (.*))?$", path.read_text(), re.M):
+    for word, rest in re.findall(r"^// (flags|finding|note|prints|says|exit):(?: (.*))?$", path.read_text(), re.M):
         if word == "flags":
             runs.append(Run(path, rest))
         elif word in ("finding", "note"):
@@ -40,6 +42,8 @@ def runs_of(path: pathlib.Path) -> list[Run]:
             runs[-1].found.append((word, kind, int(line), int(times)))
         elif word == "prints":
             runs[-1].printed.append(rest)
+        elif word == "says":
+            runs[-1].said.append(rest)
         else:
             runs[-1].code = int(rest)
     return runs
@@ -55,6 +59,9 @@ def complaint(weft: str, folder: pathlib.Path, number: int, run: Run) -> str:
         return f"the exit code is {done.returncode}, not {run.code}:{said}"
     if done.stdout.splitlines() != run.printed:
         return f"it should print {run.printed}:{said}"
+    for text in run.said:
+        if (text.removeprefix("not ") in done.stderr) == text.startswith("not "):
+            return f"it should say '{text}':{said}"
     document = json.loads(json_file.read_text())
     found = [(one["level"], one["kind"], one["line"] or 0, one["times"]) for one in document["findings"]]
     if found != run.found:
