@@ -20,74 +20,76 @@
 #include "host_cuda/memory/symbols.h"
 
 namespace weft::host_cuda {
-namespace {
-
-constexpr std::size_t kMostKept = std::size_t{256} << 20;  // bytes of contents
-constexpr std::size_t kMostLaunches = 1024;
-
-// Kernels run in other processes, too (workers.h), which the program begins later than this.
-std::atomic<bool>& effects() {
-  static auto* const flag = [] {
-    void* const memory = mmap(nullptr, sizeof(std::atomic<bool>), PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return memory == MAP_FAILED ? new std::atomic<bool> : new (memory) std::atomic<bool>;
-  }();
-  return *flag;
-}
-
-std::atomic<std::uint64_t> changes = 1;
 
 // An allocation or a variable, and a hash of its contents.
-struct Piece {
+struct MemoryPiece {
   std::uintptr_t begin = 0;
   std::size_t bytes = 0;
   bool is_device = false;  // only kernels and copies write it
   std::size_t hash = 0;
 
-  bool operator==(const Piece& other) const {
+  bool operator==(const MemoryPiece& other) const {
     return begin == other.begin && bytes == other.bytes && hash == other.hash;
   }
   std::string_view contents() const { return {reinterpret_cast<const char*>(begin), bytes}; }
 };
 
-std::vector<Piece> pieces;         // as they were looked at last,
+namespace {
+
+constexpr std::size_t kMostKept = std::size_t{256} << 20;  // bytes of contents
+constexpr std::size_t kMostLaunches = 1024;
+
+// Kernels run in other processes, too (workers.h), which the program begins later than this. Null
+// where there is no memory that they share.
+std::atomic<bool>* effects() {
+  static auto* const flag = [] {
+    void* const memory = mmap(nullptr, sizeof(std::atomic<bool>), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? nullptr : new (memory) std::atomic<bool>;
+  }();
+  return flag;
+}
+
+std::atomic<std::uint64_t> changes = 1;
+
+std::vector<MemoryPiece> pieces;   // as they were looked at last,
 std::uint64_t changes_then = 0;    // behind so many changes
 double seconds_per_byte = 0.5e-9;  // that is looked at
 
-bool is_before(const Piece& a, const Piece& b) {
+bool begins_before(const MemoryPiece& a, const MemoryPiece& b) {
   return a.begin < b.begin;
 }
 
-std::vector<Piece> all_pieces() {
-  std::vector<Piece> all;
+std::vector<MemoryPiece> all_pieces() {
+  std::vector<MemoryPiece> all;
   for (const Allocation& one : known_allocations()) {
     const bool is_variable = in_program(one.begin);
     all.push_back({one.begin, one.bytes, one.memory == Memory::device && !is_variable});
   }
   for (const Variable& one : constant_variables()) all.push_back({one.begin, one.bytes});
-  std::sort(all.begin(), all.end(), is_before);
+  std::sort(all.begin(), all.end(), begins_before);
   return all;
 }
 
 // What is known of the piece; null where somebody may have changed it since.
-const Piece* looked_at(const Piece& piece) {
+const MemoryPiece* looked_at(const MemoryPiece& piece) {
   if (!piece.is_device || changes != changes_then) return nullptr;
-  const auto same = std::lower_bound(pieces.begin(), pieces.end(), piece, is_before);
+  const auto same = std::lower_bound(pieces.begin(), pieces.end(), piece, begins_before);
   return same != pieces.end() && same->begin == piece.begin ? &*same : nullptr;
 }
 
-std::size_t bytes_to_look_at(const std::vector<Piece>& all) {
+std::size_t bytes_to_look_at(const std::vector<MemoryPiece>& all) {
   std::size_t bytes = 0;
-  for (const Piece& one : all) bytes += looked_at(one) == nullptr ? one.bytes : 0;
+  for (const MemoryPiece& one : all) bytes += looked_at(one) == nullptr ? one.bytes : 0;
   return bytes;
 }
 
-void look() {
+void look_at_memory() {
   const auto began = std::chrono::steady_clock::now();
-  std::vector<Piece> all = all_pieces();
+  std::vector<MemoryPiece> all = all_pieces();
   const std::size_t bytes = bytes_to_look_at(all);
-  for (Piece& one : all) {
-    const Piece* const before = looked_at(one);
+  for (MemoryPiece& one : all) {
+    const MemoryPiece* const before = looked_at(one);
     one.hash = before != nullptr ? before->hash : std::hash<std::string_view>()(one.contents());
   }
   pieces = std::move(all);
@@ -99,7 +101,7 @@ void look() {
 
 // What a launch has found and left.
 struct Done {
-  std::vector<Piece> before, after;
+  std::vector<MemoryPiece> before, after;
   std::vector<std::pair<std::uintptr_t, std::string>> changed;  // contents of pieces
   std::size_t kept() const {
     std::size_t bytes = 0;
@@ -110,7 +112,7 @@ struct Done {
 [[gnu::init_priority(200)]] std::map<std::string, Done> done;  // by Parts::key
 std::size_t kept = 0;                                          // bytes of them all
 
-void forget(const std::string& key) {
+void forget_done(const std::string& key) {
   const auto old = done.find(key);
   if (old == done.end()) return;
   kept -= old->second.kept();
@@ -130,28 +132,28 @@ std::string key_of(const Grid& grid) {
 
 struct Repeat::Parts {
   std::string key;
-  std::vector<Piece> before;  // empty where nobody has looked
+  std::vector<MemoryPiece> before;  // empty where nobody has looked
 };
 
 void kernel_has_effects() {
-  if (running != nullptr) effects() = true;
+  if (running != nullptr && effects() != nullptr) *effects() = true;
 }
 void memory_changes() {
   ++changes;
 }
 
 Repeat::Repeat(const Grid& grid) : parts_(std::make_unique<Parts>()) {
-  effects() = false;
+  if (effects() != nullptr) *effects() = false;
   parts_->key = key_of(grid);
 }
 Repeat::~Repeat() = default;
 
 bool Repeat::repeated(double seconds) {
-  if (!kernels_stay_on_device()) return false;
-  const std::vector<Piece> all = all_pieces();
+  if (effects() == nullptr || !kernels_stay_on_device()) return false;
+  const std::vector<MemoryPiece> all = all_pieces();
   const std::size_t now = bytes_to_look_at(all);
   std::size_t behind = 0;  // the launch
-  for (const Piece& one : all) behind += one.bytes;
+  for (const MemoryPiece& one : all) behind += one.bytes;
   const auto takes = [&](std::size_t bytes) {
     constexpr double kOfPiece = 1e-7;
     return static_cast<double>(bytes) * seconds_per_byte +
@@ -160,7 +162,7 @@ bool Repeat::repeated(double seconds) {
   const bool may_be_kept = takes(now) + takes(behind) <= seconds;
   constexpr std::size_t kLittle = 1 << 16;
   if (!may_be_kept && now > kLittle) return false;
-  look();
+  look_at_memory();
   looked_ = takes(now) + (may_be_kept ? takes(behind) : 0);
   const auto same = done.find(parts_->key);
   if (same == done.end() || same->second.before != pieces) {
@@ -176,10 +178,10 @@ bool Repeat::repeated(double seconds) {
 }
 
 void Repeat::ended() {
-  if (parts_->before.empty() || effects() || !kernels_stay_on_device()) return;
-  look();
+  if (parts_->before.empty() || *effects() || !kernels_stay_on_device()) return;
+  look_at_memory();
   Done made{std::move(parts_->before), pieces, {}};
-  forget(parts_->key);
+  forget_done(parts_->key);
   if (made.before.size() != pieces.size() || done.size() >= kMostLaunches) return;
   std::size_t bytes = kept;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
