@@ -83,15 +83,19 @@ struct LayerContext {
   // is not above 0.
   bool mask_input_gradient = false;
   Branch* branch = nullptr;  // where backward may compute parameter gradients; or null
-  ConstFloatView other;      // the second operand of a Fork or an Add; see residual.h
+  ConstFloatView other;      // the second operand at an end of a block; see residual.h
+  FloatView other_gradient;  // where a Concat writes that of its second operand; may be null
   // In training, for layers whose rows influence each other: where the batch is a slice of one with
   // `all_rows` rows, which lies on several ranks. Null: the batch is all there is.
   const SumOverRanks* sum_over_ranks = nullptr;
   std::int64_t all_rows = 0;
 };
 
-// The ends of a residual block; see residual.h.
-enum class Junction { none, fork, shortcut, add };
+// The ends of a block, which `add` and `concat` close; see residual.h.
+enum class Junction { none, fork, shortcut, add, concat };
+constexpr bool closes_block(Junction junction) {
+  return junction == Junction::add || junction == Junction::concat;
+}
 
 // What a Plan may do with a layer. The defaults are always safe.
 struct LayerTraits {
@@ -141,6 +145,9 @@ class Layer {
   // expected and the found shape when the layer cannot take it.
   Shape output_shape(const Shape& input) const;
 
+  // The shape that the second operand of a layer that closes a block needs, for that of the first.
+  virtual Shape other_shape(const Shape& input) const { return input; }
+
   const std::vector<ParameterSpec>& parameters() const { return parameters_; }
   const std::vector<BufferSpec>& buffers() const { return buffers_; }
   virtual std::size_t cache_bytes(const Shape& input) const;  // 0 unless overridden
@@ -168,11 +175,12 @@ class Layer {
 
   // Throws usage: "conv1: Conv2d(...) expects input (N, 1, H, W), found (64, 784)".
   [[noreturn]] void reject_input(std::string_view expected, const Shape& found) const;
+  // Throws usage, naming the role, for another shape or device and for no memory.
+  void check_view(std::string_view role, const ConstFloatView& view, const Shape& expected,
+                  Device device) const;
 
  private:
   void check_context(const LayerContext& context, const Shape& input, Device device) const;
-  void check_view(std::string_view role, const ConstFloatView& view, const Shape& expected,
-                  Device device) const;
 
   std::string name_;
   std::vector<ParameterSpec> parameters_;

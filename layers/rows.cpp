@@ -10,7 +10,9 @@
 #include "layers/flatten.h"
 #include "layers/group_norm.h"
 #include "layers/linear.h"
+#include "layers/network/concat.h"
 #include "layers/network/residual.h"
+#include "layers/planes/pad2d.h"
 #include "layers/pool2d.h"
 #include "layers/registry/registry.h"
 
@@ -192,6 +194,18 @@ std::deque<LayerRow> own_layer_rows() {
        .onnx = {{"GlobalAveragePool", plain_words<kGlobalAverage>},
                 {"ReduceMean", AvgPool2d::from_reduce_mean}},
        .python = "avg_pool2d"},
+      {.type = "Pad2d",
+       .word = "pad",
+       .arguments = "P [BEHIND] [reflect | edge]",
+       .example = "1x0 2x1 reflect",
+       .summary =
+           "P rows and columns around an image, or BEHIND of them below and to the right: of "
+           "zeros, of the image mirrored, or of its edge",
+       .stem = "pad",
+       .input = LayerInput::image,
+       .read = Pad2d::read,
+       .onnx = {{"Pad", Pad2d::from_onnx}},
+       .python = "pad2d"},
       {.type = "Flatten",
        .word = "flatten",
        .summary = "all values of an image in one row; linear does it by itself",
@@ -233,8 +247,30 @@ std::deque<LayerRow> own_layer_rows() {
        .stem = "shortcut",
        .read = plain<Shortcut>,
        .why_not = "a Shortcut has no operator and computes nothing: it marks a place"},
+      {.type = "Fork",
+       .word = "concat",
+       .arguments = "{ LAYERS }",
+       .summary = "the channels that the layers between the braces make, and behind them those of "
+                  "`} and { LAYERS }`; a block without layers gives its input",
+       .stem = "fork",
+       .read = plain<Fork>,
+       .why_not = "a Fork has no operator and computes nothing: what closes its block reads it"},
+      {.type = "Shortcut",
+       .word = "and",
+       .arguments = "{ LAYERS }",
+       .summary = "behind a block of concat: the next one, which has the same input",
+       .stem = "shortcut",
+       .read = plain<Shortcut>,
+       .why_not = "a Shortcut has no operator and computes nothing: it marks a place"},
+      {.type = "Concat",
+       .stem = "concat",
+       .closes_block = true,
+       .read = Concat::read,
+       .python = "concat",
+       .why_not = "the brace behind the blocks of concat makes it, as a Concat in ONNX does"},
       {.type = "Add",
        .stem = "add",
+       .closes_block = true,
        .read = plain<Add>,
        .python = "add",
        .why_not =

@@ -153,19 +153,19 @@ class ForwardLayout {
   }
   std::size_t first_call(int layer) const { return first_calls_[static_cast<std::size_t>(layer)]; }
 
-  // One end of a residual block. What has been read by one way may not be overwritten by the other.
+  // One end of a block. What has been read by one way may not be overwritten by the other.
   std::size_t meet(std::size_t i) {
     const Wires& wires = wires_[i];
     Call call;
     call.layer = layers_[i].get();
     call.index = i;
     const Junction junction = call.layer->traits().junction;
-    if (junction == Junction::add) {
+    if (closes_block(junction)) {
       call.x = made_by(wires.input);
       call.other = made_by(wires.other);
       call.fork = first_call(wires.fork);
       call.shortcut = wires.has_shortcut() ? first_call(wires.input + 1) : layout_.calls.size();
-      call.y = next(call.x.shape);
+      call.y = next(call.layer->output_shape(call.x.shape));
       regions_.let_go();
       for (const Place& read : {call.x, call.other, made_by(wires.fork)}) release(read);
       append(call);
@@ -221,8 +221,8 @@ class BackwardLayout {
       Call& call = calls_[i];
       const LayerTraits traits = call.layer->traits();
       call.incoming = regions_.place(current, call.y.shape);
-      if (traits.junction == Junction::add) {
-        call.dx = call.dy = call.incoming;
+      if (closes_block(traits.junction)) {
+        call.dy = call.incoming;
         current = pass_block(call, i, current, shared);
         i = call.fork;
         shared = false;
@@ -240,18 +240,29 @@ class BackwardLayout {
     return current;
   }
 
-  // Both ways back from an Add read its gradient; its Fork adds what they give.
-  std::size_t pass_block(const Call& add, std::size_t end, std::size_t gradient, bool shared) {
-    const std::size_t by_shortcut = pass(add.shortcut, end, gradient, true);
-    const std::size_t by_layers = pass(add.fork + 1, add.shortcut, gradient, true);
-    Call& fork = calls_[add.fork];
+  // Both ways back from an Add read its gradient, and each from a Concat a part of it. Their Fork
+  // adds what they give.
+  std::size_t pass_block(Call& last, std::size_t end, std::size_t gradient, bool shared) {
+    const bool adds = last.layer->traits().junction == Junction::add;
+    std::size_t by_shortcut = gradient, by_layers = gradient;
+    if (!adds) {
+      by_shortcut = regions_.take();
+      by_layers = regions_.take();
+      last.other_gradient = regions_.place(by_shortcut, last.other.shape);
+      if (!shared) regions_.release(gradient);
+    }
+    last.dx = regions_.place(by_layers, last.x.shape);
+    by_shortcut = pass(last.shortcut, end, by_shortcut, adds);
+    by_layers = pass(last.fork + 1, last.shortcut, by_layers, adds);
+    Call& fork = calls_[last.fork];
     fork.incoming = fork.dy = regions_.place(by_layers, fork.y.shape);
     fork.other = regions_.place(by_shortcut, fork.y.shape);
     const std::size_t sum = regions_.take();
     fork.dx = regions_.place(sum, fork.x.shape);
-    for (const std::size_t region : {by_shortcut, by_layers, gradient}) {
-      if (region != gradient || !shared) regions_.release(region);
+    for (const std::size_t region : {by_shortcut, by_layers}) {
+      if (!adds || region != gradient || !shared) regions_.release(region);
     }
+    if (adds && !shared) regions_.release(gradient);
     return sum;
   }
 

@@ -35,10 +35,11 @@ struct Call {
   bool mask_input_gradient = false;
   Place x, y;
   Place dx, dy, incoming;  // in training only; incoming: see Plan::Step
-  // An Add has here the output of the shortcut, a Fork the gradient that the shortcut gives.
+  // What closes a block reads the output of the shortcut here, a Fork the gradient that it gives.
   Place other;
-  // The calls of an Add's Fork and of the first layer of its shortcut (its own call if it has
-  // none).
+  Place other_gradient;  // A Concat writes it for the shortcut, in training.
+  // What closes a block knows the calls of its Fork and of the first layer of its shortcut (its own
+  // call if it has none).
   std::size_t fork = 0, shortcut = 0;
 };
 

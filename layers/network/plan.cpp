@@ -55,8 +55,10 @@ Plan::Plan(const Sequential& net, Weights& weights, std::int64_t batch, Phase ph
     added.context.mask_input_gradient = call.mask_input_gradient;
     added.context.branch = branch_.get();
     const Junction junction = call.layer->traits().junction;
-    if (junction == Junction::add)
+    if (closes_block(junction))
       added.context.other = view_of(call.other, arenas_.activations, device);
+    if (junction == Junction::concat && training)
+      added.context.other_gradient = view_of(call.other_gradient, arenas_.gradients, device);
     if (junction == Junction::fork)
       added.context.other = view_of(call.other, arenas_.gradients, device);
   }

@@ -35,32 +35,43 @@ void add(const Layer& layer, FloatView sum, ConstFloatView a, const LayerContext
 }  // namespace
 
 Wires Wiring::add(const Layer& layer) {
-  const int here = next_++;
+  const int here = next_;
   const Junction junction = layer.traits().junction;
-  Wires wires{.input = here - 1};
-  if (junction == Junction::fork) blocks_.push_back({layer.name(), here});
-  if (junction == Junction::none || junction == Junction::fork) return wires;
-  if (blocks_.empty() || (junction == Junction::shortcut && blocks_.back().sum >= 0)) {
+  const bool has_shortcut = !blocks_.empty() && blocks_.back().sum >= 0;
+  const bool needs_fork = junction == Junction::shortcut || closes_block(junction);
+  if (needs_fork && (blocks_.empty() || (junction == Junction::shortcut && has_shortcut))) {
     throw Error(ErrorKind::usage,
                 str(layer.name(), ": ", layer.describe(), " expects an open Fork before it"));
   }
-  Block& block = blocks_.back();
+  Wires wires{.input = here - 1};
+  if (junction == Junction::fork) blocks_.push_back({layer.name(), here});
   if (junction == Junction::shortcut) {
-    block.sum = wires.input;
-    return {.input = block.fork};
+    blocks_.back().sum = wires.input;
+    wires.input = blocks_.back().fork;
   }
-  wires.fork = wires.other = block.fork;
+  if (closes_block(junction)) {
+    wires = closing();
+    blocks_.pop_back();
+  }
+  ++next_;
+  return wires;
+}
+
+Wires Wiring::closing() const {
+  if (blocks_.empty()) return {};
+  const Block& block = blocks_.back();
+  Wires wires{.input = next_ - 1, .fork = block.fork, .other = block.fork};
   if (block.sum >= 0) {
     wires.other = wires.input;
     wires.input = block.sum;
   }
-  blocks_.pop_back();
   return wires;
 }
 
 void Wiring::finish() const {
   if (blocks_.empty()) return;
-  throw Error(ErrorKind::usage, str(blocks_.back().fork_name, ": Fork expects an Add after it"));
+  throw Error(ErrorKind::usage,
+              str(blocks_.back().fork_name, ": Fork expects an Add or a Concat after it"));
 }
 
 void Fork::do_forward(const ForwardCall& call) const {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// A residual block is a stretch of a Sequential between two layers: Fork, which sends its input two
-// ways, and Add, which adds what arrives.
+// A block is a stretch of a Sequential between two layers: Fork, which sends its input two ways,
+// and one that closes it with what arrives. Add adds it, which makes a residual block, and Concat
+// (concat.h) puts its channels behind each other.
 //
 //   fork -> conv bn relu ... ------------> add        the shortcut is the input of the block
 //   fork -> conv bn relu ... shortcut conv -> add     the shortcut has layers of its own
 //
 // In front of the layers of a shortcut stands the layer Shortcut, whose output is the output of its
 // Fork. Blocks may lie in each other. Sequential checks that they are closed and that the shapes
-// meet. The second operand of Fork and Add is LayerContext::other, which a Plan sets. Forward of
-// Fork and backward of Add copy nothing in place; the sums cannot be in place.
+// meet. The second operand of Fork, Add and Concat is LayerContext::other, which a Plan sets.
+// Forward of Fork and backward of Add copy nothing in place; the sums cannot be in place.
 #pragma once
 
 #include <vector>
@@ -20,18 +21,20 @@ namespace weft::layers {
 // The layers that a layer of a list reads, by their places; -1 is the input of the network.
 struct Wires {
   int input = -1;
-  // An Add has the Fork of its block, and what it adds, which is the Fork without a shortcut.
+  // What closes a block has its Fork, and a second operand, which is the Fork without a shortcut.
   int fork = -1, other = -1;
 
   bool has_shortcut() const { return other != fork; }  // whose Shortcut stands behind `input`
 };
 
-// Follows a list of layers. Nothing else looks for the ends of residual blocks in it.
+// Follows a list of layers. Nothing else looks for the ends of blocks in it.
 class Wiring {
  public:
-  // Says what the next layer reads. Throws usage for a Shortcut or an Add without an open Fork.
+  // Says what the next layer reads. Throws usage for one that needs an open Fork and finds none.
   Wires add(const Layer& layer);
-  void finish() const;  // throws usage for a Fork without an Add
+  // What the next layer would read if it closed a block; inputs of -1 where none is open.
+  Wires closing() const;
+  void finish() const;  // throws usage for a Fork that nothing closes
 
  private:
   struct Block {

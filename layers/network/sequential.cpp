@@ -73,12 +73,12 @@ std::vector<Shape> Sequential::output_shapes(std::int64_t batch) const {
     };
     const Layer& layer = *(*layers_)[i];
     const Shape shape = made_by(wires_[i].input), other = made_by(wires_[i].other);
-    if (wires_[i].other >= 0 && shape != other) {
-      throw Error(ErrorKind::usage,
-                  str(layer.name(), ": ", layer.describe(), " expects two operands of one ",
-                      "shape, found ", shape, " and by the shortcut ", other));
-    }
     shapes.push_back(layer.output_shape(shape));
+    if (wires_[i].other >= 0 && layer.other_shape(shape) != other) {
+      throw Error(ErrorKind::usage,
+                  str(layer.name(), ": ", layer.describe(), " expects operands ", shape, " and ",
+                      layer.other_shape(shape), ", found by the shortcut ", other));
+    }
   }
   return shapes;
 }

@@ -34,7 +34,7 @@ struct OnnxInput {
 
 // What a layer is in a file.
 struct OnnxNode {
-  using Value = std::variant<std::int64_t, float, std::vector<std::int64_t>>;
+  using Value = std::variant<std::int64_t, float, std::vector<std::int64_t>, std::string>;
   std::string type;  // "Conv"; empty: in inference the layer does nothing
   std::vector<std::pair<std::string, Value>> attributes = {};
   // Empty: what the layers before have made and, of the layer's own node, its parameters and then

@@ -21,6 +21,7 @@ struct LayerSite {
   Shape input;               // of one image: (1, ...)
   std::int64_t classes = 0;  // of the data
   float dropout = 0;         // the rate that a text calls `rate`
+  Shape other = {};          // of the second operand of a layer that closes a block
 };
 
 // What the words of one layer say, before the shape of its input is known.
@@ -41,6 +42,7 @@ struct LayerRow {
   std::string_view summary = {};    // a sentence for people
   std::string_view stem = {};       // of the names of its layers: conv1, conv2, ...
   LayerInput input = LayerInput::any;
+  bool closes_block = false;
   // Reads the arguments behind the word; null where no text makes the layer.
   LayerText (*read)(Words& words) = nullptr;
   std::vector<OnnxOperator> onnx = {};  // that are read as this layer; Layer::onnx() is written

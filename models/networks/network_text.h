@@ -18,8 +18,9 @@
 
 namespace weft::models {
 
-// A layer, or an end of a residual block: `residual {` makes a Fork, `} shortcut {` a Shortcut, and
-// the last brace an Add.
+// A layer, or an end of a block: `residual {` and `concat {` make a Fork, `} shortcut {` and `} and
+// {` a Shortcut, and the last brace an Add or a Concat. A concat of more than two blocks is one of
+// the first block and of a concat of the others.
 struct LayerLine {
   const layers::LayerRow* row = nullptr;
   int line = 0, column = 0;  // of its first word, from 1
@@ -29,10 +30,11 @@ struct LayerLine {
 // Limits of a text, which may be a stranger's.
 inline constexpr std::size_t kMostNetworkBytes = 64 * 1024;
 inline constexpr std::size_t kMostNetworkLayers = 2048;
-inline constexpr int kMostNetworkDepth = 16;
+inline constexpr int kMostNetworkDepth = 16;     // of blocks in each other
+inline constexpr int kMostNetworkBranches = 64;  // of one concat
 
-// Throws Error{data}: "WHERE:LINE:COLUMN: expected ..., found ...". Blocks are closed, and only a
-// residual block has a shortcut.
+// Throws Error{data}: "WHERE:LINE:COLUMN: expected ..., found ...". Blocks are closed, only a
+// residual block has a shortcut, and a concat has two blocks or more.
 std::vector<LayerLine> parse_network(std::string_view text, std::string_view where);
 
 }  // namespace weft::models

@@ -60,16 +60,21 @@ class Builder {
   explicit Builder(const NetworkOptions& options)
       : options_(options),
         sample_{options.channels, options.height, options.width},
-        shape_{1, options.channels, options.height, options.width} {}
+        input_{1, options.channels, options.height, options.width},
+        shape_(input_) {}
 
   void add(const LayerLine& line) {
     const layers::LayerRow& row = *line.row;
     if (row.input == layers::LayerInput::rows && shape_.rank() > 2) {
       append(std::make_unique<layers::Flatten>(next_name("flatten")), "flatten");
     }
-    append(layers::make_layer(row, line.text,
-                              {next_name(row.stem), shape_, options_.classes, options_.dropout}),
-           row.stem);
+    layers::LayerSite site{next_name(row.stem), shape_, options_.classes, options_.dropout};
+    if (row.closes_block) {
+      const layers::Wires wires = wiring_.closing();
+      site.input = made_by(wires.input);
+      site.other = made_by(wires.other);
+    }
+    append(layers::make_layer(row, line.text, site), row.stem);
   }
 
   Shape shape() const { return Shape(shape_.extents().subspan(1)); }  // of one image
@@ -96,8 +101,8 @@ class Builder {
     if (layer == nullptr) return;
     ++numbers_[std::string(stem)];
     const layers::Wires wires = wiring_.add(*layer);
-    if (!shapes_.empty()) shape_ = shapes_[static_cast<std::size_t>(wires.input)];
-    if (wires.other >= 0) check_block(wires);
+    shape_ = made_by(wires.input);
+    if (wires.other >= 0) check_block(*layer, wires);
     shape_ = layer->output_shape(shape_);
     shapes_.push_back(shape_);
     for (const layers::ParameterSpec& spec : layer->parameters()) {
@@ -114,9 +119,13 @@ class Builder {
     layers_.push_back(std::move(layer));
   }
 
-  void check_block(const layers::Wires& wires) const {
-    const Shape& other = shapes_[static_cast<std::size_t>(wires.other)];
-    if (shape_ == other) return;
+  const Shape& made_by(int layer) const {
+    return layer < 0 ? input_ : shapes_[static_cast<std::size_t>(layer)];
+  }
+
+  void check_block(const layers::Layer& layer, const layers::Wires& wires) const {
+    const Shape& other = made_by(wires.other);
+    if (layer.other_shape(shape_) == other) return;
     const auto text = [](const Shape& shape) { return Shape(shape.extents().subspan(1)); };
     throw Error(ErrorKind::data,
                 str("the residual block gives ", text(shape_), " and its shortcut ", text(other),
@@ -124,7 +133,8 @@ class Builder {
   }
 
   const NetworkOptions& options_;
-  Shape sample_, shape_;
+  Shape sample_, input_;
+  Shape shape_;  // of what the last layer has made
   std::vector<std::unique_ptr<layers::Layer>> layers_;
   std::map<std::string, int, std::less<>>
       numbers_;  // of the layers so far, by the start of their names

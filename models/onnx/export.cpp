@@ -29,6 +29,9 @@ void add_attribute(onnx::NodeProto& node, const std::string& name,
   } else if (const auto* real = std::get_if<float>(&value)) {
     attribute.set_type(onnx::AttributeProto::FLOAT);
     attribute.set_f(*real);
+  } else if (const auto* text = std::get_if<std::string>(&value)) {
+    attribute.set_type(onnx::AttributeProto::STRING);
+    attribute.set_s(*text);
   } else {
     attribute.set_type(onnx::AttributeProto::INTS);
     for (const std::int64_t one : std::get<std::vector<std::int64_t>>(value)) {

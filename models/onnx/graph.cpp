@@ -117,27 +117,41 @@ void OnnxGraph::add_node(const onnx::NodeProto& node) {
       return;
     }
   }
-  add_step(node);
+  add_steps(node);
 }
 
-void OnnxGraph::add_step(const onnx::NodeProto& node) {
-  OnnxStep step{&node};
+// A Concat of three values is one of the first and of a Concat of the others.
+void OnnxGraph::add_steps(const onnx::NodeProto& node) {
+  std::vector<int> reads;
   for (const std::string& name : node.input()) {
-    const auto value = values_.find(name);
-    if (value == values_.end()) continue;
-    if (step.input >= 0 && (step.other >= 0 || node.op_type() != "Add")) {
-      refuse_node(node, where_,
-                  str("reads several values that depend on the input; Weft has Add for two"));
+    if (const auto value = values_.find(name); value != values_.end()) {
+      reads.push_back(value->second);
     }
-    (step.input < 0 ? step.input : step.other) = value->second;
   }
-  if (step.input < 0) {
-    refuse_node(node, where_, "makes a value that does not depend on the input");
+  if (reads.empty()) refuse_node(node, where_, "makes a value that does not depend on the input");
+  const bool concatenates = node.op_type() == "Concat";
+  if (concatenates && std::ssize(reads) != node.input_size()) {
+    refuse_node(node, where_, "expected values that depend on the input, found a tensor");
   }
-  step.dominator = step.is_sum() ? common_dominator(step.input, step.other) : step.input;
+  if (!concatenates && reads.size() > (node.op_type() == "Add" ? 2 : 1)) {
+    refuse_node(node, where_,
+                "reads several values that depend on the input; Weft has Add for two, and Concat");
+  }
+  int last = reads.back();
+  reads.pop_back();
+  if (reads.empty()) last = add_step(node, last, -1);
+  for (auto read = reads.rbegin(); read != reads.rend(); ++read) {
+    last = add_step(node, *read, last);
+  }
+  values_.emplace(node.output(0), last);
+}
+
+int OnnxGraph::add_step(const onnx::NodeProto& node, int input, int other) {
+  OnnxStep step{.node = &node, .input = input, .other = other};
+  step.dominator = step.joins() ? common_dominator(input, other) : input;
   step.depth = steps_[static_cast<std::size_t>(step.dominator)].depth + 1;
-  values_.emplace(node.output(0), static_cast<int>(steps_.size()));
   steps_.push_back(step);
+  return static_cast<int>(steps_.size()) - 1;
 }
 
 // After K. Cooper, T. Harvey and K. Kennedy, A Simple, Fast Dominance Algorithm, 2001: where there

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The graph of an ONNX file, simplified, as steps from its one input to its output: each makes a
-// value of one other value, or adds two.
+// value of one other value, or joins two.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -25,12 +25,12 @@ std::string place_of(const onnx::NodeProto& node, const std::string& where);
 struct OnnxStep {
   const onnx::NodeProto* node = nullptr;  // null for the input of the graph
   int input = -1;                         // the step whose value it reads
-  int other = -1;                         // of a sum of two values: the second step
+  int other = -1;                         // of an Add or a Concat of values: the second step
   // The last step that every way from the graph's input to this one leads through, and the number
   // of such steps.
   int dominator = -1, depth = 0;
 
-  bool is_sum() const { return other >= 0; }
+  bool joins() const { return other >= 0; }
 };
 
 class OnnxGraph {
@@ -58,7 +58,8 @@ class OnnxGraph {
   void add_initializers(const onnx::GraphProto& graph);
   void find_input(const onnx::GraphProto& graph);
   void add_node(const onnx::NodeProto& node);
-  void add_step(const onnx::NodeProto& node);
+  void add_steps(const onnx::NodeProto& node);
+  int add_step(const onnx::NodeProto& node, int input, int other);
   int common_dominator(int a, int b) const;
 
   std::string where_;

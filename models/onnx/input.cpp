@@ -87,7 +87,7 @@ class InputReader {
 
   OnnxInput read() {
     for (const int at : way_) {
-      if (step(at).is_sum() || !take(*step(at).node)) {
+      if (step(at).joins() || !take(*step(at).node)) {
         check_layout(*step(at).node);
         break;
       }
@@ -117,7 +117,7 @@ class InputReader {
   // The first operator that depends on the order of the values; null when there is none.
   const onnx::NodeProto* first_of_layout() const {
     for (const int at : way_) {
-      if (step(at).is_sum()) return nullptr;
+      if (step(at).joins()) return nullptr;
       const std::string& type = step(at).node->op_type();
       const bool is_scale = type == "Cast" || type == "Sub" || type == "Div" || type == "Mul" ||
                             type == "Add" || type == "BatchNormalization";

@@ -16,10 +16,11 @@ constexpr const char* kLast = "expected this operator to be the last";
 constexpr const char* kFirst =
     "Weft has this operator only in front of the first layer, where it scales the image";
 constexpr std::pair<std::string_view, const char*> kOthers[] = {
-    {"Add", nullptr},  // a bias, or of two values a residual block
-    {"Cast", kFirst}, {"Constant", nullptr}, {"Div", kFirst}, {"Identity", nullptr},
-    {"Log", kLast},   {"LogSoftmax", kLast}, {"Mul", kFirst}, {"Softmax", kLast},
-    {"Sub", kFirst},  {"Transpose", kFirst},
+    {"Add", nullptr},     // a bias, or of two values a residual block
+    {"Concat", nullptr},  // a block
+    {"Cast", kFirst},    {"Constant", nullptr}, {"Div", kFirst}, {"Identity", nullptr},
+    {"Log", kLast},      {"LogSoftmax", kLast}, {"Mul", kFirst}, {"Softmax", kLast},
+    {"Sub", kFirst},     {"Transpose", kFirst},
 };
 
 // The row that reads this operator, or null.

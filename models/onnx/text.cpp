@@ -5,13 +5,14 @@
 
 #include "engine/error.h"
 #include "models/networks/network_text.h"
+#include "models/onnx/node_reader.h"
 
 namespace weft::models {
 
 namespace {
 
-// Writes the lines between two steps. A sum is the end of a residual block, which begins at the
-// sum's dominator: the last step that both ways to the sum lead through.
+// Writes the lines between two steps. A step that joins two values is the end of a block, which
+// begins at its dominator: the last step that both ways to it lead through.
 class TextWriter {
  public:
   TextWriter(const OnnxGraph& graph, const OnnxInput& input, const OnnxEnding& ending)
@@ -52,10 +53,10 @@ class TextWriter {
     std::ranges::reverse(way);
     for (const int at : way) {
       if (written_[static_cast<std::size_t>(at)]) {
-        fail(step(at), "two ways through the graph share it, which is no residual block");
+        fail(step(at), "two ways through the graph share it, which is no block of Weft's");
       }
       written_[static_cast<std::size_t>(at)] = true;
-      if (step(at).is_sum()) {
+      if (step(at).joins()) {
         write_block(step(at));
       } else {
         write_layer(at);
@@ -63,26 +64,61 @@ class TextWriter {
     }
   }
 
-  void write_block(const OnnxStep& sum) {
+  void write_block(const OnnxStep& last) {
     if (depth_ >= kMostNetworkDepth) {
-      fail(sum, str("expected residual blocks in each other to a depth of ", kMostNetworkDepth));
+      fail(last, str("expected blocks in each other to a depth of ", kMostNetworkDepth));
     }
+    flush();
+    if (text_.layers.empty()) text_.begins_with_block = true;
+    if (is_concat(last)) {
+      write_concat(last);
+    } else {
+      write_sum(last);
+    }
+    add_line(*last.node, "}");
+  }
+
+  // The layers to `to` between braces, behind `words`.
+  void write_branch(const OnnxStep& last, const std::string& words, int to) {
+    add_line(*last.node, words);
+    ++depth_;
+    write_between(last.dominator, to);
+    flush();
+    --depth_;
+  }
+
+  void write_sum(const OnnxStep& sum) {
     int main = sum.input, other = sum.other;
     if (main == sum.dominator) std::swap(main, other);
     if (main == sum.dominator) fail(sum, "adds a value to itself");
-    flush();
-    if (text_.layers.empty()) text_.begins_with_block = true;
-    add_line(*sum.node, "residual {");
-    ++depth_;
-    write_between(sum.dominator, main);
-    flush();
-    if (other != sum.dominator) {
-      add_line(*sum.node, "} shortcut {", -1);
-      write_between(sum.dominator, other);
-      flush();
+    write_branch(sum, "residual {", main);
+    if (other != sum.dominator) write_branch(sum, "} shortcut {", other);
+  }
+
+  static bool is_concat(const OnnxStep& step) {
+    return step.joins() && step.node->op_type() == "Concat";
+  }
+
+  void check_axis(const OnnxStep& concat) const {
+    NodeReader reader(*concat.node, graph_);
+    if (reader.number("axis", 0) != 1) reader.fail("expected axis 1, that of the channels");
+    reader.finish();
+  }
+
+  void write_concat(const OnnxStep& last) {
+    check_axis(last);
+    write_branch(last, "concat {", last.input);
+    int rest = last.other;
+    // A Concat at the end of a Concat, as one of more than two values is, if both begin at one
+    // step.
+    for (int branches = 2; branches < kMostNetworkBranches; ++branches) {
+      if (!is_concat(step(rest)) || step(rest).dominator != last.dominator) break;
+      check_axis(step(rest));
+      written_[static_cast<std::size_t>(rest)] = true;
+      write_branch(last, "} and {", step(rest).input);
+      rest = step(rest).other;
     }
-    --depth_;
-    add_line(*sum.node, "}");
+    write_branch(last, "} and {", rest);
   }
 
   void write_layer(int at) {
@@ -114,9 +150,8 @@ class TextWriter {
     open_ = {};
   }
 
-  void add_line(const onnx::NodeProto& node, const std::string& words, int indent = 0) {
-    lines_.push_back(
-        {&node, std::string(static_cast<std::size_t>(2 * (depth_ + indent)), ' ') + words});
+  void add_line(const onnx::NodeProto& node, const std::string& words) {
+    lines_.push_back({&node, std::string(static_cast<std::size_t>(2 * depth_), ' ') + words});
   }
 
   const OnnxGraph& graph_;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The family pool.
+// The family pool, and concatenation of channels.
 #include <nanobind/stl/vector.h>
 
 #include "kernels/padding.h"
+#include "kernels/planes/concat.h"
 #include "kernels/pool/pool.h"
 #include "python/bindings/arrays.h"
 
@@ -95,6 +96,46 @@ Result avg_pool2d_backward(const Array& dy, const std::vector<std::int64_t>& sha
   return call.result();
 }
 
+// (rows, values) of an array of rank 2 or more, whose axis 1 are the channels.
+std::int64_t values_of(const Shape& shape) {
+  return shape.elements() / std::max<std::int64_t>(shape[0], 1);
+}
+
+Shape with_channels(const Shape& shape, std::int64_t channels) {
+  std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+  extents[1] = channels;
+  return Shape(std::span<const std::int64_t>(extents));
+}
+
+Result concat(const Array& a, const Array& b, const nb::object& out) {
+  Call call("concat");
+  const auto left = call.input<float>("a", a);
+  call.require(left.shape.rank() >= 2, "a is ", left.shape, ", expected (n, channels, ...)");
+  const auto right = call.input<float>("b", b);
+  const bool fits = right.shape.rank() == left.shape.rank() &&
+                    with_channels(left.shape, right.shape[1]) == right.shape;
+  call.require(fits, "b is ", right.shape, ", expected other channels than ", left.shape, " alone");
+  float* y = call.output<float>(with_channels(left.shape, left.shape[1] + right.shape[1]), out);
+  const kernels::ConcatDims dims{left.shape[0], values_of(left.shape), values_of(right.shape)};
+  call.run([&](const Stream& on) { kernels::concat(y, left.data, right.data, dims, on); });
+  return call.result();
+}
+
+Results split(const Array& y, std::int64_t channels) {
+  Call call("split");
+  const auto both = call.input<float>("y", y);
+  call.require(both.shape.rank() >= 2, "y is ", both.shape, ", expected (n, channels, ...)");
+  call.require(channels > 0 && channels < both.shape[1], "channels is ", channels,
+               ", expected a part of ", both.shape[1]);
+  const Shape first = with_channels(both.shape, channels);
+  const Shape second = with_channels(both.shape, both.shape[1] - channels);
+  float* a = call.output<float>(first);
+  float* b = call.output<float>(second);
+  const kernels::ConcatDims dims{both.shape[0], values_of(first), values_of(second)};
+  call.run([&](const Stream& on) { kernels::split(a, b, both.data, dims, on); });
+  return call.results();
+}
+
 }  // namespace
 
 void bind_pooling(nb::module_& m) {
@@ -120,6 +161,12 @@ void bind_pooling(nb::module_& m) {
         "window"_a = std::int64_t{2}, nb::kw_only(), "stride"_a = nb::none(),
         "padding"_a = std::int64_t{0}, "variant"_a = "automatic",
         "The gradient of avg_pool2d. dy: (n, c, oh, ow). shape: (n, c, h, w), that of dx.");
+  m.def("concat", &concat, "a"_a, "b"_a, nb::kw_only(), "out"_a = nb::none(),
+        "The channels of a, and behind them those of b. Both: (n, channels, ...), float32, which\n"
+        "differ in their channels alone.");
+  m.def("split", &split, "y"_a, "channels"_a,
+        "The first channels of y, and the others: two arrays, as concat takes them.\n\n"
+        "y: (n, c, ...), float32. channels: from 1 to c - 1.");
 }
 
 }  // namespace weft::python

@@ -52,6 +52,8 @@ STEPS = {
                 lambda dy, y, x: [layers.flatten_backward(dy, x.shape)]),
     "add": ([floats(5, 9), floats(9, 5).reshape(5, 9)], layers.add_forward,
             lambda dy, y, a, b: layers.add_backward(dy)),
+    "concat": ([floats(5, 3, 2), floats(5, 4, 2)], layers.concat_forward,
+               lambda dy, y, a, b: layers.concat_backward(dy, 3)),
     "dropout": ([floats(5, 9)], lambda x: layers.dropout_forward(x, 0.3, seed=2),
                 lambda dy, y, x: [layers.dropout_backward(dy, 0.3, seed=2)]),
     "batch_norm": ([floats(6, 3, 2, 2), floats(3), floats(3)],

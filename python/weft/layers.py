@@ -121,6 +121,19 @@ def add_backward(dy: Any) -> tuple[Any, Any]:
     return dy, dy
 
 
+def concat_forward(x: Array, other: Array, *, out: Any = None) -> Result:
+    """The channels of x, and behind them those of `other`, the end of a block of concat.
+
+    Both: (n, channels, ...), which differ in their channels alone.
+    """
+    return _core.concat(x, other, out=out)
+
+
+def concat_backward(dy: Array, channels: int) -> tuple[Result, Result]:
+    """The gradients of both operands, of which the first has so many channels."""
+    return _core.split(dy, channels)
+
+
 def softmax_cross_entropy_forward(
     x: Array, labels: Array, *, smoothing: float = 0.0
 ) -> tuple[Result, Result]:
@@ -164,6 +177,8 @@ __all__ = [
     "batch_norm_backward",
     "batch_norm_forward",
     "batch_norm_inference",
+    "concat_backward",
+    "concat_forward",
     "conv2d_backward",
     "conv2d_forward",
     "conv2d_relu_pool_backward",

@@ -31,6 +31,24 @@ inline void fill(FloatView view, const std::vector<float>& values, const Stream&
   copy_from_host(view, std::span<const float>(values), stream);
 }
 
+// What closes a block makes of what its two ways give.
+inline Values joined(const Values& x, const Values& other, const layers::Layer& layer) {
+  Values y(layer.output_shape(x.shape));
+  const std::int64_t rows = x.shape[0], values = y.shape.elements() / rows;
+  const std::int64_t first = x.shape.elements() / rows;
+  const bool adds = layer.traits().junction == layers::Junction::add;
+  for (std::int64_t i = 0; i < y.shape.elements(); ++i) {
+    const std::int64_t row = i / values, place = i % values;
+    if (adds) {
+      y.at(i) = x.at(i) + other.at(i);
+    } else {
+      y.at(i) = place < first ? x.at(row * first + place)
+                              : other.at(row * (values - first) + place - first);
+    }
+  }
+  return y;
+}
+
 class Instance {
  public:
   static constexpr std::uint64_t kSeed = 11;
@@ -73,8 +91,7 @@ class Instance {
       const layers::Wires& wires = net.wires()[i];
       Values input = value(wires.input);
       if (wires.other >= 0) {
-        const Values other = value(wires.other);
-        for (std::size_t k = 0; k < input.data.size(); ++k) input.data[k] += other.data[k];
+        input = joined(input, value(wires.other), layer);
       }
       if (layer.traits().junction != layers::Junction::none) {
         made.push_back(std::move(input));

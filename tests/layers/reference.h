@@ -20,7 +20,9 @@
 #include "layers/group_norm.h"
 #include "layers/grouped_conv2d.h"
 #include "layers/linear.h"
+#include "layers/network/concat.h"
 #include "layers/network/residual.h"
+#include "layers/planes/pad2d.h"
 #include "layers/pool2d.h"
 #include "layers/softmax.h"
 
@@ -257,7 +259,32 @@ inline ReferenceLayer flatten(const char* name) {
           [](Values& y, const Values& x, const double*) { y.data = x.data; }};
 }
 
-// The ends of a residual block; Instance::reference() knows what they do.
+// Rows and columns around each plane. The place of a pixel is found by walking there from the edge.
+inline ReferenceLayer pad2d(const char* name, const layers::Pad2d::Options& o) {
+  return {std::make_unique<layers::Pad2d>(name, o), [=](Values& y, const Values& x, const double*) {
+            const auto walk = [&](std::int64_t place, std::int64_t before, std::int64_t extent) {
+              std::int64_t at = place - before;
+              if (o.mode == kernels::PadMode::edge)
+                return std::clamp<std::int64_t>(at, 0, extent - 1);
+              if (o.mode == kernels::PadMode::reflect) {
+                if (at < 0) at = -at;
+                if (at >= extent) at = extent - 1 - (at - (extent - 1));
+              }
+              return at;
+            };
+            for (std::int64_t i = 0; i < y.shape.elements(); ++i) {
+              const std::int64_t oh = y.shape[2], ow = y.shape[3];
+              const std::int64_t row = walk(i / ow % oh, o.top, x.shape[2]);
+              const std::int64_t column = walk(i % ow, o.left, x.shape[3]);
+              const bool is_inside =
+                  row >= 0 && row < x.shape[2] && column >= 0 && column < x.shape[3];
+              const std::int64_t plane = i / (oh * ow);
+              y.at(i) = is_inside ? x.at((plane * x.shape[2] + row) * x.shape[3] + column) : 0;
+            }
+          }};
+}
+
+// The ends of a block; Instance::reference() knows what they do.
 inline ReferenceLayer fork(const char* name) {
   return {std::make_unique<layers::Fork>(name), nullptr};
 }
@@ -266,6 +293,9 @@ inline ReferenceLayer shortcut(const char* name) {
 }
 inline ReferenceLayer add(const char* name) {
   return {std::make_unique<layers::Add>(name), nullptr};
+}
+inline ReferenceLayer concat(const char* name, std::int64_t channels, std::int64_t others) {
+  return {std::make_unique<layers::Concat>(name, channels, others), nullptr};
 }
 
 // In training: normalised by the statistics of the batch itself.

@@ -296,6 +296,56 @@ TEST_P(Gradients, ResidualBlocks) {
   }
 }
 
+// Each way gets a gradient of its own from a Concat, and a way without layers is the block's input.
+TEST_P(Gradients, ConcatenatedBranches) {
+  const Window same = Window::square(3, 1, 1);
+  for (const bool fuse : {true, false}) {
+    SCOPED_TRACE(fuse ? "fused" : "apart");
+    const auto check_block = [&](const Shape& sample, std::vector<ReferenceLayer> layers,
+                                 std::uint32_t seed) {
+      SCOPED_TRACE(seed);
+      check(sample, std::move(layers), random_floats(3 * sample.elements(), seed), 3, {4e-5, 4e-5},
+            {.fuse = fuse});
+    };
+    // Three branches with ReLUs in epilogues at both ends, as in an Inception module.
+    check_block({2, 5, 5},
+                stack(conv2d("c1", 2, 3, same), relu("r1"), fork("f1"), conv2d("c2", 3, 2, same),
+                      relu("r2"), shortcut("s1"), fork("f2"), conv2d("c3", 3, 4, Window::square(1)),
+                      relu("r3"), shortcut("s2"), avg_pool2d("p", same), concat("k2", 4, 3),
+                      concat("k1", 2, 7), relu("r4"), conv2d("c4", 9, 2, same)),
+                61);
+    // As in a DenseNet: the input in front of what is made of it, twice; then behind it.
+    check_block({2, 4, 3},
+                stack(fork("f1"), shortcut("s1"), conv2d("c1", 2, 3, same), concat("k1", 2, 3),
+                      fork("f2"), shortcut("s2"), tanh("t"), conv2d("c2", 5, 1, same),
+                      concat("k2", 5, 1), fork("f3"), conv2d("c3", 6, 2, same), concat("k3", 2, 6)),
+                62);
+    // Rows, layers that run in place, both ways empty, and blocks of both kinds in each other.
+    check_block({5},
+                stack(fork("f1"), tanh("t1"), shortcut("s1"), fork("f2"), sigmoid("t2"), add("a1"),
+                      concat("k1", 5, 5), fork("f3"), shortcut("s3"), concat("k2", 10, 10),
+                      linear("l1", 20, 4), fork("f4"), fork("f5"), linear("l2", 4, 4), relu("r"),
+                      linear("l3", 4, 1), shortcut("s5"), linear("l4", 4, 3), concat("k3", 1, 3),
+                      add("a2"), tanh("t3")),
+                63);
+  }
+}
+
+TEST_P(Gradients, Pad2d) {
+  using kernels::PadMode;
+  for (const PadMode mode : {PadMode::zero, PadMode::reflect, PadMode::edge}) {
+    SCOPED_TRACE(static_cast<int>(mode));
+    check_layer({2, 4, 5}, pad2d("pad", {1, 2, 3, 4, mode}));
+    check_layer({1, 4, 5}, pad2d("pad", {0, 4, 3, 0, mode}));
+    check_layer({3, 2, 2}, pad2d("pad", {0, 0, 0, 0, mode}));
+    check({2, 5, 5},
+          stack(conv2d("c1", 2, 3, Window::square(2)), relu("r"), pad2d("pad", {1, 0, 1, 2, mode}),
+                conv2d("c2", 3, 2, Window::square(3))),
+          random_floats(3 * 50, 64), 3);
+  }
+  check_layer({2, 1, 3}, pad2d("pad", {2, 1, 1, 0, PadMode::edge}));
+}
+
 TEST_P(Gradients, GlobalAveragePooling) {
   check_layer({3, 5, 4}, avg_pool2d("pool", {5, 4, 5, 4, 0, 0}));
   check_layer({17, 1, 1}, avg_pool2d("pool", {1, 1, 1, 1, 0, 0}));

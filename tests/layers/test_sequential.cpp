@@ -70,15 +70,23 @@ TEST(Sequential, RefusesResidualBlocksThatDoNotClose) {
     return "";
   };
   EXPECT_EQ(complaint(stack(fork("f"), linear("l", 4, 4), add("a"))), "");
-  EXPECT_EQ(complaint(stack(fork("f"), linear("l", 4, 4))), "f: Fork expects an Add after it");
+  EXPECT_EQ(complaint(stack(fork("f"), linear("l", 4, 4))),
+            "f: Fork expects an Add or a Concat after it");
   EXPECT_EQ(complaint(stack(linear("l", 4, 4), add("a"))), "a: Add expects an open Fork before it");
   EXPECT_EQ(complaint(stack(fork("f"), shortcut("s"), shortcut("t"), add("a"))),
             "t: Shortcut expects an open Fork before it");
   EXPECT_EQ(complaint(stack(fork("f"), linear("l", 4, 3), add("a"))),
-            "a: Add expects two operands of one shape, found (1, 3) and by the shortcut (1, 4)");
+            "a: Add expects operands (1, 3) and (1, 3), found by the shortcut (1, 4)");
   EXPECT_EQ(
       complaint(stack(fork("f"), linear("l", 4, 3), shortcut("s"), linear("m", 4, 2), add("a"))),
-      "a: Add expects two operands of one shape, found (1, 3) and by the shortcut (1, 2)");
+      "a: Add expects operands (1, 3) and (1, 3), found by the shortcut (1, 2)");
+  EXPECT_EQ(complaint(stack(fork("f"), linear("l", 4, 3), concat("c", 3, 4))), "");
+  EXPECT_EQ(complaint(stack(linear("l", 4, 4), concat("c", 4, 4))),
+            "c: Concat(4 + 4) expects an open Fork before it");
+  EXPECT_EQ(complaint(stack(fork("f"), linear("l", 4, 3), concat("c", 3, 5))),
+            "c: Concat(3 + 5) expects operands (1, 3) and (1, 5), found by the shortcut (1, 4)");
+  EXPECT_EQ(complaint(stack(fork("f"), linear("l", 4, 3), concat("c", 4, 4))),
+            "c: Concat(4 + 4) expects input (N, 4) or (N, 4, H, W), found (1, 3)");
 }
 
 TEST(Sequential, FollowsTheShapesThroughAResidualBlock) {

@@ -68,6 +68,43 @@ TEST(NetworkText, MakesEveryLayer) {
             "fc2: Linear(7, 10)\n");
 }
 
+// A concat of more than two blocks is one of the first and of a concat of the others.
+TEST(NetworkText, MakesPaddingAndBlocksOfConcat) {
+  EXPECT_EQ(layers_of(of_text("pad 1\npad 1x0 2 reflect\npad 0x3 edge\n"
+                              "concat {\n  conv 2 1\n} and {\n} and {\n  conv 3 1\n  relu\n}\n"
+                              "concat { } and { residual { tanh } }\n"
+                              "global_avg_pool\n"
+                              "concat { linear 4 } and { linear 5 }\n"
+                              "linear classes\n")),
+            "pad1: Pad2d(top 1, left 1, bottom 1, right 1)\n"
+            "pad2: Pad2d(top 1, left 0, bottom 2, right 2, reflect)\n"
+            "pad3: Pad2d(top 0, left 3, bottom 0, right 3, edge)\n"
+            "fork1: Fork\n"
+            "conv1: Conv2d(1, 2, kernel 1x1)\n"
+            "shortcut1: Shortcut\n"
+            "fork2: Fork\n"
+            "shortcut2: Shortcut\n"
+            "conv2: Conv2d(1, 3, kernel 1x1)\n"
+            "relu1: ReLU\n"
+            "concat1: Concat(1 + 3)\n"
+            "concat2: Concat(2 + 4)\n"
+            "fork3: Fork\n"
+            "shortcut3: Shortcut\n"
+            "fork4: Fork\n"
+            "tanh1: Tanh\n"
+            "add1: Add\n"
+            "concat3: Concat(6 + 6)\n"
+            "pool1: AvgPool2d(kernel 33x38, stride 33x38)\n"
+            "fork5: Fork\n"
+            "flatten: Flatten\n"
+            "fc1: Linear(12, 4)\n"
+            "shortcut4: Shortcut\n"
+            "flatten2: Flatten\n"
+            "fc2: Linear(12, 5)\n"
+            "concat4: Concat(4 + 5)\n"
+            "fc3: Linear(9, 10)\n");
+}
+
 TEST(NetworkText, FollowsTheImageTheClassesAndTheRate) {
   NetworkOptions options = of_text("conv 2 3\ndropout rate/2\nglobal_max_pool\nlinear classes\n");
   options.channels = 5;
@@ -108,6 +145,19 @@ TEST(NetworkText, RefusesMistakesWithTheirLineAndColumn) {
       {"residual { relu }\nrelu\nshortcut { relu }", "t.net:3:1: expected a residual block"},
       {"residual { relu } shortcut { relu } shortcut { relu }", "t.net:1:37: expected a residual"},
       {"{ relu }", "t.net:1:1: expected a layer, one of conv, "},
+      {"concat { relu }\nlinear classes",
+       "t.net:1:16: expected `and {` behind the first block of concat, found the end of the line"},
+      {"concat { relu }", "t.net:1:16: expected `and {` behind the first block of concat"},
+      {"concat { } and relu", "t.net:1:16: expected a {, found \"relu\""},
+      {"concat { relu } shortcut { relu }", "t.net:1:17: expected `and {` behind the first block"},
+      {"residual { relu } and { relu }", "t.net:1:19: expected a block of concat in front of and"},
+      {"concat { relu } and { relu", "t.net:1:17: this block is not closed"},
+      {"concat { } and { pad 1 }",
+       "t.net:1:24: the blocks of concat give (1, 28, 28) and (1, 30, "},
+      {"concat { linear 4 } and { }", "t.net:1:27: the blocks of concat give (4,) and (1, 28, 28)"},
+      {"pad", "t.net:1:4: expected a padding such as 3x3 or 3, each from 0 to"},
+      {"pad 1 reflect edge", "t.net:1:15: expected the end of the line after pad P"},
+      {"pad 28 reflect\nlinear classes", "t.net:1:1: pad1: Pad2d(top 28, left 28, bottom 28, "},
       {"konv 3 3", "t.net:1:1: expected a layer (did you mean conv?), found \"konv\""},
       {"Conv 3 3", "t.net:1:1: expected a layer (did you mean conv?), found \"Conv\""},
       {"relu relu", "t.net:1:6: expected the end of the line after relu, found \"relu\""},

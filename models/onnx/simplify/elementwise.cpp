@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/text.h"
+#include "models/networks/network_text.h"
 #include "models/onnx/graph.h"
 #include "models/onnx/simplify/fold.h"
 #include "models/onnx/simplify/writer.h"
@@ -236,12 +237,25 @@ bool Writer::write_softmax(const NodeProto& node) {
 }
 
 // A Pad is written with its numbers in a constant or, before opset 11, in an attribute.
+// The pads of all axes, where the node says them of those that its input 3 names.
+std::optional<std::vector<std::int64_t>> Writer::pads_of_all_axes(
+    const NodeProto& node, const std::vector<std::int64_t>& said, std::size_t rank) {
+  const std::optional<Extents> axes = numbers(node, 3);
+  if (!axes || !all_numbers(*axes) || said.size() != 2 * axes->size()) return std::nullopt;
+  std::vector<std::int64_t> pads(2 * rank, 0);
+  for (std::size_t i = 0; i < axes->size(); ++i) {
+    const auto axis = axis_of((*axes)[i].value, rank);
+    if (!axis) return std::nullopt;
+    pads[*axis] = said[i];
+    pads[rank + *axis] = said[axes->size() + i];
+  }
+  return pads;
+}
+
 bool Writer::write_pad(const NodeProto& node) {
   constexpr std::int64_t kOpsetOfInputs = 11;
   const Seen* from = seen(node, 0);
-  if (from == nullptr || !from->extents || !from->row_order.empty() || has_input(node, 3)) {
-    return false;
-  }
+  if (from == nullptr || !from->extents || !from->row_order.empty()) return false;
   const Attributes attributes(node, graph_.where);
   std::optional<std::vector<std::int64_t>> pads = attributes.integers("pads");
   if (!pads && has_input(node, 1)) {
@@ -251,6 +265,8 @@ bool Writer::write_pad(const NodeProto& node) {
     for (const Extent& number : *said) pads->push_back(number.value);
   }
   const std::size_t rank = from->rank();
+  const bool names_axes = has_input(node, 3);
+  if (names_axes && !(pads = pads_of_all_axes(node, *pads, rank))) return false;
   constexpr std::int64_t kMostPad = 1 << 20;
   if (!pads || pads->size() != 2 * rank) return false;
   const auto is_sound = [](std::int64_t pad) { return pad >= 0 && pad <= kMostPad; };
@@ -273,8 +289,10 @@ bool Writer::write_pad(const NodeProto& node) {
   NodeProto copy = node;
   copy.set_input(0, from->name);
   for (int i = 1; i < copy.input_size(); ++i) copy.set_input(i, resolved(node.input(i)));
-  if (turned != *pads && graph_.opset < kOpsetOfInputs) set_integers(copy, "pads", turned);
-  if (turned != *pads && graph_.opset >= kOpsetOfInputs) {
+  if (names_axes) copy.mutable_input()->RemoveLast();
+  const bool is_new = turned != *pads || names_axes;
+  if (is_new && graph_.opset < kOpsetOfInputs) set_integers(copy, "pads", turned);
+  if (is_new && graph_.opset >= kOpsetOfInputs) {
     Array array{.type = onnx::TensorProto::INT64, .extents = {std::ssize(turned)}};
     for (const std::int64_t pad : turned) array.integers.push_back(Extent::number(pad));
     copy.set_input(1, graph_.add(array, node.output(0) + "/pads"));
@@ -283,8 +301,27 @@ bool Writer::write_pad(const NodeProto& node) {
   return true;
 }
 
+// Lets a Concat read an earlier one that begins as it does: the layers of a DenseNet read a, (a, b)
+// and (a, b, c), which so become blocks in each other.
+void Writer::share_concat(NodeProto& node, int axis) {
+  std::vector<std::string> first(node.input().begin(), node.input().end());
+  if (std::ssize(first) > kMostNetworkBranches) return;
+  while (first.size() > 2) {
+    first.pop_back();
+    const auto found = concats_.find(std::pair(axis, first));
+    if (found == concats_.end()) continue;
+    node.mutable_input()->DeleteSubrange(1, static_cast<int>(first.size()) - 1);
+    node.set_input(0, found->second);
+    return;
+  }
+}
+
 bool Writer::write_concat(const NodeProto& node) {
   const Seen* first = seen(node, 0);
+  if (first != nullptr && node.input_size() == 1) {
+    seen_.insert_or_assign(node.output(0), Seen(*first));
+    return true;
+  }
   if (first == nullptr || !first->extents || !first->row_order.empty()) return false;
   const auto axis = axis_of(Attributes(node, graph_.where).integer("axis", 0), first->rank());
   if (!axis) return false;
@@ -300,8 +337,12 @@ bool Writer::write_concat(const NodeProto& node) {
     copy.set_input(i, part->name);
     if (i > 0) all = sum(all, (*part->extents)[*axis]);
   }
-  if (!made.order.empty()) set_integer(copy, "axis", made.order[*axis]);
+  const int written = made.order.empty() ? static_cast<int>(*axis) : made.order[*axis];
+  set_integer(copy, "axis", written);
+  const std::vector<std::string> parts(copy.input().begin(), copy.input().end());
+  share_concat(copy, written);
   emit(std::move(copy), std::move(made));
+  concats_.emplace(std::pair(written, parts), seen_.at(node.output(0)).name);
   return true;
 }
 

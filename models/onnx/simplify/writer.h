@@ -70,7 +70,11 @@ class Writer {
   bool write_scale(const onnx::NodeProto& node, int constant);
   bool write_softmax(const onnx::NodeProto& node);
   bool write_pad(const onnx::NodeProto& node);
+  std::optional<std::vector<std::int64_t>> pads_of_all_axes(const onnx::NodeProto& node,
+                                                            const std::vector<std::int64_t>& said,
+                                                            std::size_t rank);
   bool write_concat(const onnx::NodeProto& node);
+  void share_concat(onnx::NodeProto& node, int axis);
   // layers.cpp
   bool write_product(const onnx::NodeProto& node);
   bool write_gemm(const onnx::NodeProto& node);
@@ -115,6 +119,8 @@ class Writer {
   std::map<std::string, Seen, std::less<>> seen_;
   std::map<std::string, Array, std::less<>> computed_;       // whole numbers that need the batch
   std::map<std::string, std::string, std::less<>> aliases_;  // of constants
+  // The values that a Concat along an axis is made of, and its own.
+  std::map<std::pair<int, std::vector<std::string>>, std::string> concats_;
 };
 
 // Writes the nodes of set 6 as those of set 7, but for the axis of a constant.

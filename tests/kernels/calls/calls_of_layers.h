@@ -11,6 +11,8 @@
 #include "kernels/conv_relu_pool/conv_relu_pool.h"
 #include "kernels/dropout/dropout.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/planes/concat.h"
+#include "kernels/planes/pad.h"
 #include "kernels/pool/pool.h"
 #include "kernels/softmax/classifier.h"
 #include "kernels/softmax/softmax.h"
@@ -204,6 +206,36 @@ inline Calls group_norm_calls() {
                   in("x", n), in("gamma", 4), in("mean", rows), in("inv_std", rows)},
        .run = backward(GradientMode::overwrite),
        .refused = {{"mode", backward(kNoMode)}}},
+  };
+}
+
+inline Calls planes_calls() {
+  using kernels::PadMode;
+  static constexpr kernels::PadDims pad{2, 4, 4, 1, 1, 1, 1, PadMode::reflect};
+  static constexpr kernels::ConcatDims rows{3, 4, 8};
+  const auto forward = [](PadMode mode) {
+    kernels::PadDims d = pad;
+    d.mode = mode;
+    return [=](CallOf a) { kernels::pad_forward(a.at("y"), a.at("x"), d, a.stream); };
+  };
+  const auto backward = [](GradientMode mode) {
+    return [=](CallOf a) { kernels::pad_backward(a.at("dx"), a.at("dy"), pad, mode, a.stream); };
+  };
+  return {
+      {.function = "pad_forward",
+       .arrays = {out("y", 72), in("x", 32)},
+       .run = forward(PadMode::reflect),
+       .refused = {{"dims.mode", forward(static_cast<PadMode>(3))}}},
+      {.function = "pad_backward",
+       .arrays = {out("dx", 32), in("dy", 72)},
+       .run = backward(GradientMode::overwrite),
+       .refused = {{"mode", backward(kNoMode)}}},
+      {.function = "concat",
+       .arrays = {out("y", 36), in("a", 12), in("b", 24)},
+       .run = [](CallOf a) { kernels::concat(a.at("y"), a.at("a"), a.at("b"), rows, a.stream); }},
+      {.function = "split",
+       .arrays = {out("a", 12).or_null(), out("b", 24).or_null(), in("y", 36)},
+       .run = [](CallOf a) { kernels::split(a.at("a"), a.at("b"), a.at("y"), rows, a.stream); }},
   };
 }
 

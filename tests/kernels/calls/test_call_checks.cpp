@@ -27,7 +27,7 @@ Calls all_calls() {
                            histogram_calls,    image_calls,          memory_calls,
                            nbody_calls,        optimizer_calls,      other_array_calls,
                            pool_calls,         reduce_calls,         scan_calls,
-                           softmax_calls}) {
+                           softmax_calls,      planes_calls}) {
     for (KernelCall& call : calls()) all.push_back(std::move(call));
   }
   return all;

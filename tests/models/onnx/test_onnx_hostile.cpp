@@ -200,7 +200,7 @@ TEST(OnnxHostile, OperatorsThatWeftHasNot) {
          nodes.SwapElements(0, nodes.size() - 1);
          node_named(file, "fc2").set_input(2, "c");
        }},
-      {"no residual block",
+      {"no block of Weft's",
        [](auto& file) {
          // The sum of relu1 and conv2 is read by two ways that share conv2's.
          insert_behind(file, "add1", "Add").add_input("conv2");
