@@ -34,15 +34,22 @@ PeerCall bind_cub(const Stream& stream, Function function) {
 }
 
 #if CCCL_VERSION >= 3005000
-// Memory for CUB, which is kept from the first call on, so that calls can be captured in a graph.
+// Memory for CUB, a cuda::mr::resource. It is kept from the first call on, so that calls can be
+// captured in a graph.
 struct KeptMemory {
-  void* allocate(cuda::stream_ref, std::size_t bytes, std::size_t) {
+  void* allocate(cuda::stream_ref, std::size_t bytes, std::size_t = 0) {
+    return allocate_sync(bytes);
+  }
+  void deallocate(cuda::stream_ref, void*, std::size_t, std::size_t = 0) noexcept {}
+  void* allocate_sync(std::size_t bytes, std::size_t = 0) {
     if (memory->bytes() < bytes) {
       *memory = Tensor(Shape{static_cast<std::int64_t>(bytes)}, DType::u8, stream);
     }
     return memory->raw();
   }
-  void deallocate(cuda::stream_ref, void*, std::size_t, std::size_t) {}
+  void deallocate_sync(void*, std::size_t, std::size_t = 0) noexcept {}
+  bool operator==(const KeptMemory& other) const { return memory == other.memory; }
+  friend void get_property(const KeptMemory&, cuda::mr::device_accessible) {}
 
   Stream stream;
   std::shared_ptr<Tensor> memory = std::make_shared<Tensor>();
