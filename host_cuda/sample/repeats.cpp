@@ -2,6 +2,7 @@
 #include "host_cuda/sample/repeats.h"
 
 #include <sys/mman.h>
+#include <sys/single_threaded.h>
 
 #include <algorithm>
 #include <atomic>
@@ -149,7 +150,10 @@ Repeat::Repeat(const Grid& grid) : parts_(std::make_unique<Parts>()) {
 Repeat::~Repeat() = default;
 
 bool Repeat::repeated(double seconds) {
-  if (effects() == nullptr || !kernels_stay_on_device()) return false;
+  // Another thread could free memory meanwhile.
+  if (effects() == nullptr || __libc_single_threaded == 0 || !kernels_stay_on_device()) {
+    return false;
+  }
   const std::vector<MemoryPiece> all = all_pieces();
   const std::size_t now = bytes_to_look_at(all);
   std::size_t behind = 0;  // the launch
