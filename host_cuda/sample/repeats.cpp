@@ -38,7 +38,6 @@ struct MemoryPiece {
 namespace {
 
 constexpr std::size_t kMostKept = std::size_t{256} << 20;  // bytes of contents
-constexpr std::size_t kMostLaunches = 1024;
 
 // Kernels run in other processes, too (workers.h), which the program begins later than this. Null
 // where there is no memory that they share.
@@ -105,7 +104,7 @@ struct Done {
   std::vector<MemoryPiece> before, after;
   std::vector<std::pair<std::uintptr_t, std::string>> changed;  // contents of pieces
   std::size_t kept() const {
-    std::size_t bytes = 0;
+    std::size_t bytes = (before.size() + after.size()) * sizeof(MemoryPiece);
     for (const auto& [begin, contents] : changed) bytes += contents.size();
     return bytes;
   }
@@ -186,8 +185,8 @@ void Repeat::ended() {
   look_at_memory();
   Done made{std::move(parts_->before), pieces, {}};
   forget_done(parts_->key);
-  if (made.before.size() != pieces.size() || done.size() >= kMostLaunches) return;
-  std::size_t bytes = kept;
+  std::size_t bytes = kept + made.kept();
+  if (made.before.size() != pieces.size() || bytes > kMostKept) return;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (made.before[i] == pieces[i]) continue;
     bytes += pieces[i].bytes;
