@@ -186,7 +186,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   event_follows(event, stream);
   event->capture = stream != nullptr ? stream->capture : nullptr;
-  event->time = std::chrono::steady_clock::now();
+  event->time = std::chrono::steady_clock::now() + weft::host_cuda::time_of_repeats();
   return cudaSuccess;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {

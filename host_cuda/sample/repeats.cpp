@@ -103,6 +103,7 @@ void look_at_memory() {
 struct Done {
   std::vector<MemoryPiece> before, after;
   std::vector<std::pair<std::uintptr_t, std::string>> changed;  // contents of pieces
+  std::chrono::nanoseconds took{};
   std::size_t kept() const {
     std::size_t bytes = (before.size() + after.size()) * sizeof(MemoryPiece);
     for (const auto& [begin, contents] : changed) bytes += contents.size();
@@ -111,6 +112,8 @@ struct Done {
 };
 [[gnu::init_priority(200)]] std::map<std::string, Done> done;  // by Parts::key
 std::size_t kept = 0;                                          // bytes of them all
+
+std::chrono::nanoseconds left_out{};
 
 void forget_done(const std::string& key) {
   const auto old = done.find(key);
@@ -133,10 +136,14 @@ std::string key_of(const Grid& grid) {
 struct Repeat::Parts {
   std::string key;
   std::vector<MemoryPiece> before;  // empty where nobody has looked
+  std::chrono::steady_clock::time_point began;
 };
 
 void kernel_has_effects() {
   if (running != nullptr && effects() != nullptr) *effects() = true;
+}
+std::chrono::nanoseconds time_of_repeats() {
+  return left_out;
 }
 void memory_changes() {
   ++changes;
@@ -170,20 +177,23 @@ bool Repeat::repeated(double seconds) {
   const auto same = done.find(parts_->key);
   if (same == done.end() || same->second.before != pieces) {
     if (may_be_kept) parts_->before = pieces;
+    parts_->began = std::chrono::steady_clock::now();
     return false;
   }
   for (const auto& [begin, contents] : same->second.changed) {
     std::memcpy(reinterpret_cast<void*>(begin), contents.data(), contents.size());
   }
   pieces = same->second.after;
+  left_out += same->second.took;
   looked_ = takes(now);
   return true;
 }
 
 void Repeat::ended() {
+  const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - parts_->began;
   if (parts_->before.empty() || *effects() || !kernels_stay_on_device()) return;
   look_at_memory();
-  Done made{std::move(parts_->before), pieces, {}};
+  Done made{std::move(parts_->before), pieces, {}, took};
   forget_done(parts_->key);
   std::size_t bytes = kept + made.kept();
   if (made.before.size() != pieces.size() || bytes > kMostKept) return;

@@ -8,7 +8,7 @@
 // copies write is hashed again only when one of them has run.
 #pragma once
 
-#include <cstddef>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 
@@ -20,6 +20,9 @@ struct Grid;
 void kernel_has_effects();
 // A copy, a fill, an allocation, or one that is freed.
 void memory_changes();
+// What the launches would have taken that did not run: as long as the ones that they repeat.
+// Events count it.
+std::chrono::nanoseconds time_of_repeats();
 
 // A launch that may be repeated later, or repeats an earlier one. There is one at a time.
 class Repeat {

@@ -19,7 +19,7 @@
 // says: kernel scaled_by_managed: 2 of 20 launches ran with checks; the rest without, since checks had taken 0 s; 10 launches did
 // says: kernel shifted: 2 of 20 launches ran with checks; the rest without, since checks had taken 0 s: --check all checks the rest
 // says: kernel timed: 2 of 4 launches ran with checks; the rest without, since checks had taken 0 s: --check all checks the rest
-// prints: doubled: 14
+// prints: doubled: 14 in time
 // prints: doubled: 16
 // prints: doubled: 16
 // prints: added: 20
@@ -34,7 +34,7 @@
 // flags: --check all
 // exit: 0
 // says: not unchecked
-// prints: doubled: 14
+// prints: doubled: 14 in time
 // prints: doubled: 16
 // prints: doubled: 16
 // prints: added: 20
@@ -104,8 +104,16 @@ int main() {
   for (int i = 0; i < n; ++i) values[i] = i;
   cudaMemcpy(in, values, sizeof values, cudaMemcpyHostToDevice);
 
-  for (int i = 0; i < times; ++i) doubled<<<1, n>>>(in, out);
-  std::printf("doubled: %d\n", at(out, 7));
+  cudaEvent_t begin, end;
+  cudaEventCreate(&begin);
+  cudaEventCreate(&end);
+  for (int i = 0; i < times / 2; ++i) doubled<<<1, n>>>(in, out);
+  cudaEventRecord(begin);
+  for (int i = 0; i < times / 2; ++i) doubled<<<1, n>>>(in, out);
+  cudaEventRecord(end);
+  float milliseconds = 0;  // each launch has 512000 steps
+  cudaEventElapsedTime(&milliseconds, begin, end);
+  std::printf("doubled: %d in%s time\n", at(out, 7), milliseconds > 2 ? "" : " no");
   values[7] = 8;  // what it reads
   cudaMemcpy(in, values, sizeof values, cudaMemcpyHostToDevice);
   doubled<<<1, n>>>(in, out);
