@@ -113,7 +113,7 @@ struct Done {
 [[gnu::init_priority(200)]] std::map<std::string, Done> done;  // by Parts::key
 std::size_t kept = 0;                                          // bytes of them all
 
-std::chrono::nanoseconds left_out{};
+std::chrono::nanoseconds time_left_out{};
 
 void forget_done(const std::string& key) {
   const auto old = done.find(key);
@@ -143,7 +143,7 @@ void kernel_has_effects() {
   if (running != nullptr && effects() != nullptr) *effects() = true;
 }
 std::chrono::nanoseconds time_of_repeats() {
-  return left_out;
+  return time_left_out;
 }
 void memory_changes() {
   ++changes;
@@ -184,7 +184,7 @@ bool Repeat::repeated(double seconds) {
     std::memcpy(reinterpret_cast<void*>(begin), contents.data(), contents.size());
   }
   pieces = same->second.after;
-  left_out += same->second.took;
+  time_left_out += same->second.took;
   looked_ = takes(now);
   return true;
 }
