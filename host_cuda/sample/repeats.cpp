@@ -50,11 +50,11 @@ std::atomic<bool>* effects() {
   return flag;
 }
 
-std::atomic<std::uint64_t> changes = 1;
+std::atomic<std::uint64_t> change_count = 1;
 
-std::vector<MemoryPiece> pieces;   // as they were looked at last,
-std::uint64_t changes_then = 0;    // behind so many changes
-double seconds_per_byte = 0.5e-9;  // that is looked at
+std::vector<MemoryPiece> known_pieces;  // as they were looked at last,
+std::uint64_t changes_then = 0;         // behind so many changes
+double seconds_per_byte = 0.5e-9;       // that is looked at
 
 bool begins_before(const MemoryPiece& a, const MemoryPiece& b) {
   return a.begin < b.begin;
@@ -73,9 +73,10 @@ std::vector<MemoryPiece> all_pieces() {
 
 // What is known of the piece; null where somebody may have changed it since.
 const MemoryPiece* looked_at(const MemoryPiece& piece) {
-  if (!piece.is_device || changes != changes_then) return nullptr;
-  const auto same = std::lower_bound(pieces.begin(), pieces.end(), piece, begins_before);
-  return same != pieces.end() && same->begin == piece.begin ? &*same : nullptr;
+  if (!piece.is_device || change_count != changes_then) return nullptr;
+  const auto same =
+      std::lower_bound(known_pieces.begin(), known_pieces.end(), piece, begins_before);
+  return same != known_pieces.end() && same->begin == piece.begin ? &*same : nullptr;
 }
 
 std::size_t bytes_to_look_at(const std::vector<MemoryPiece>& all) {
@@ -92,8 +93,8 @@ void look_at_memory() {
     const MemoryPiece* const before = looked_at(one);
     one.hash = before != nullptr ? before->hash : std::hash<std::string_view>()(one.contents());
   }
-  pieces = std::move(all);
-  changes_then = changes;
+  known_pieces = std::move(all);
+  changes_then = change_count;
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   constexpr std::size_t kEnough = 1 << 20;
   if (bytes > kEnough) seconds_per_byte = took.count() / static_cast<double>(bytes);
@@ -110,16 +111,16 @@ struct Done {
     return bytes;
   }
 };
-[[gnu::init_priority(200)]] std::map<std::string, Done> done;  // by Parts::key
-std::size_t kept = 0;                                          // bytes of them all
+[[gnu::init_priority(200)]] std::map<std::string, Done> launches_done;  // by Parts::key
+std::size_t kept_bytes = 0;                                             // bytes of them all
 
 std::chrono::nanoseconds time_left_out{};
 
 void forget_done(const std::string& key) {
-  const auto old = done.find(key);
-  if (old == done.end()) return;
-  kept -= old->second.kept();
-  done.erase(old);
+  const auto old = launches_done.find(key);
+  if (old == launches_done.end()) return;
+  kept_bytes -= old->second.kept();
+  launches_done.erase(old);
 }
 
 std::string key_of(const Grid& grid) {
@@ -146,7 +147,7 @@ std::chrono::nanoseconds time_of_repeats() {
   return time_left_out;
 }
 void memory_changes() {
-  ++changes;
+  ++change_count;
 }
 
 Repeat::Repeat(const Grid& grid) : parts_(std::make_unique<Parts>()) {
@@ -174,16 +175,16 @@ bool Repeat::repeated(double seconds) {
   if (!may_be_kept && now > kLittle) return false;
   look_at_memory();
   looked_ = takes(now) + (may_be_kept ? takes(behind) : 0);
-  const auto same = done.find(parts_->key);
-  if (same == done.end() || same->second.before != pieces) {
-    if (may_be_kept) parts_->before = pieces;
+  const auto same = launches_done.find(parts_->key);
+  if (same == launches_done.end() || same->second.before != known_pieces) {
+    if (may_be_kept) parts_->before = known_pieces;
     parts_->began = std::chrono::steady_clock::now();
     return false;
   }
   for (const auto& [begin, contents] : same->second.changed) {
     std::memcpy(reinterpret_cast<void*>(begin), contents.data(), contents.size());
   }
-  pieces = same->second.after;
+  known_pieces = same->second.after;
   time_left_out += same->second.took;
   looked_ = takes(now);
   return true;
@@ -193,18 +194,18 @@ void Repeat::ended() {
   const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - parts_->began;
   if (parts_->before.empty() || *effects() || !kernels_stay_on_device()) return;
   look_at_memory();
-  Done made{std::move(parts_->before), pieces, {}, took};
+  Done made{std::move(parts_->before), known_pieces, {}, took};
   forget_done(parts_->key);
-  std::size_t bytes = kept + made.kept();
-  if (made.before.size() != pieces.size() || bytes > kMostKept) return;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (made.before[i] == pieces[i]) continue;
-    bytes += pieces[i].bytes;
+  std::size_t bytes = kept_bytes + made.kept();
+  if (made.before.size() != known_pieces.size() || bytes > kMostKept) return;
+  for (std::size_t i = 0; i < known_pieces.size(); ++i) {
+    if (made.before[i] == known_pieces[i]) continue;
+    bytes += known_pieces[i].bytes;
     if (bytes > kMostKept) return;
-    made.changed.emplace_back(pieces[i].begin, pieces[i].contents());
+    made.changed.emplace_back(known_pieces[i].begin, known_pieces[i].contents());
   }
-  kept = bytes;
-  done[parts_->key] = std::move(made);
+  kept_bytes = bytes;
+  launches_done[parts_->key] = std::move(made);
 }
 
 }  // namespace weft::host_cuda
