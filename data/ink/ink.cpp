@@ -47,22 +47,39 @@ std::vector<Piece> writing(const Darkness& darkness, float weak, float certain, 
   return pieces;
 }
 
-// How dark full ink is: what a tenth of the pixels of a large mark exceed, in the darkest of them.
-// Negative when there is no ink.
+// What a tenth of its pixels exceed.
+float darkness_in(const Piece& piece, const Plane& ink) {
+  std::vector<float> values;
+  for (const std::size_t at : piece.pixels) values.push_back(ink.values[at]);
+  return percentile(std::move(values), 0.9);
+}
+
+// How dark full ink is: as the darkest of the large marks. A soft shadow is the largest of all, and
+// much paler than what is written beside it. Negative when there is no ink.
 float full_ink(const Darkness& darkness, LeftOut& left_out) {
+  constexpr double kLarge = 0.2;  // of the largest mark's pixels
+  const Plane& ink = darkness.ink;
   const float least = std::max(0.7f * kLeastContrast, 4 * darkness.noise);
+  const std::vector<Piece> all = connected_pieces(ink, least, least);
   const std::vector<Piece> pieces = writing(darkness, least, least, left_out);
   double largest = 0;
   for (const Piece& piece : pieces) largest = std::max(largest, piece.mass);
   float darkest = -1;
   for (const Piece& piece : pieces) {
-    constexpr double kLarge = 0.2;
-    if (piece.mass < kLarge * largest) continue;
-    std::vector<float> values;
-    for (const std::size_t at : piece.pixels) values.push_back(darkness.ink.values[at]);
-    darkest = std::max(darkest, percentile(std::move(values), 0.9));
+    if (piece.mass >= kLarge * largest) darkest = std::max(darkest, darkness_in(piece, ink));
   }
-  return darkest;
+  constexpr float kPaler = 3;     // times
+  constexpr double kSize = 0.02;  // of the shorter side, of a mark
+  constexpr std::size_t kEnough = 3;
+  const double size = std::max(8.0, kSize * static_cast<double>(std::min(ink.width, ink.height)));
+  std::vector<float> darker;
+  for (const Piece& piece : all) {
+    const auto side = static_cast<double>(std::max(piece.box.width, piece.box.height));
+    if (piece.is_at_border || side < size || piece.mass >= kLarge * largest) continue;
+    const float value = darkness_in(piece, ink);
+    if (value > kPaler * darkest) darker.push_back(value);
+  }
+  return darkest > 0 && darker.size() >= kEnough ? percentile(std::move(darker), 0.75) : darkest;
 }
 
 // Ink from 0 to 255, without rules, and the marks in it; no marks when nothing stands out.

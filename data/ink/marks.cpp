@@ -2,6 +2,7 @@
 #include "data/ink/marks.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "data/ink/strokes.h"
 
@@ -46,8 +47,17 @@ Piece grow(const Plane& ink, float weak, float certain, std::size_t start,
     return static_cast<double>(count) > kMostOfASide * static_cast<double>(side);
   };
   const auto touches = [&](int side) { return at_border[side] > 0; };
+  // The edge of the sheet is long, narrow, and mostly at the border itself.
+  const auto is_edge = [&](int side, std::int64_t along, std::int64_t across) {
+    return 2 * at_border[side] > along && along > 3 * across;
+  };
+  const InkBox& box = piece.box;
+  const bool is_sheet_edge = is_edge(0, box.height, box.width) ||
+                             is_edge(1, box.height, box.width) ||
+                             is_edge(2, box.width, box.height) || is_edge(3, box.width, box.height);
   piece.is_at_border = touches(0) || touches(1) || touches(2) || touches(3);
-  piece.is_surround = is_in_corner || (touches(0) && touches(1)) || (touches(2) && touches(3)) ||
+  piece.is_surround = is_in_corner || is_sheet_edge || (touches(0) && touches(1)) ||
+                      (touches(2) && touches(3)) ||
                       most(std::max(at_border[0], at_border[1]), ink.height) ||
                       most(std::max(at_border[2], at_border[3]), ink.width);
   return piece;
@@ -73,6 +83,10 @@ bool is_upright(const InkBox& box) {
   return 10 * box.height >= 12 * box.width && 10 * box.width >= 3 * box.height;
 }
 
+bool is_flat(const InkBox& box) {
+  return 10 * box.height < 9 * box.width;
+}
+
 // Are these parts of one character? A part is short, as the bar of a 5, or lies above or below the
 // other one, as the halves of a broken 8, which are hardly higher than wide. Together they are at
 // most `most` high, and the characters about `height`.
@@ -83,6 +97,14 @@ bool is_one_character(const Piece& a, const Piece& b, double height, double most
   const auto narrower = static_cast<double>(std::min(a.box.width, b.box.width));
   const bool is_above = across < -0.5 * narrower;
   if (is_above && is_upright(a.box) && is_upright(b.box)) return false;
+  // Two that are about as high as wide, or higher, and have a gap between them, are no halves.
+  const InkBox both = united(a.box, b.box);
+  const bool are_high = 3 * std::min(a.box.height, b.box.height) >= both.height &&
+                        down > 0.05 * static_cast<double>(both.height);
+  if (is_above && are_high && !is_flat(a.box) && !is_flat(b.box) &&
+      10 * both.height >= 21 * both.width) {
+    return false;
+  }
   const bool is_stacked = is_above && down < 0.1 * height;
   const bool is_diagonal = -down < 0.5 * shorter && down < 0.15 * height && across < 0.1 * height;
   const bool is_short = shorter < 0.6 * height && down < 0.25 * height && across < 0.08 * height;
@@ -144,8 +166,19 @@ void drop_dirt(std::vector<Piece>& pieces, const Plane& ink, float certain, Left
     const auto size = static_cast<double>(std::max(piece.box.width, piece.box.height));
     return !piece.is_surround && size >= least_size;
   });
+  // In a row that was cut out closely, what is as high as the picture is a digit like the others.
+  constexpr double kWholeHeight = 0.75;
+  const double whole = kWholeHeight * static_cast<double>(ink.height);
+  const bool is_row =
+      ink.width > ink.height && std::any_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
+        return !piece.is_surround && static_cast<double>(piece.box.height) >= whole;
+      });
   if (has_writing) {
-    drop(pieces, ink, left_out.at_border, [](const Piece& piece) { return piece.is_surround; });
+    drop(pieces, ink, left_out.at_border, [&](const Piece& piece) {
+      const bool is_digit = is_row && piece.box.width <= piece.box.height && piece.box.left > 0 &&
+                            piece.box.right() < ink.width;
+      return piece.is_surround && !is_digit;
+    });
   }
   if (pieces.empty()) return;
   const Piece largest = *std::max_element(
@@ -162,7 +195,7 @@ void drop_dirt(std::vector<Piece>& pieces, const Plane& ink, float certain, Left
 }
 
 std::vector<Piece> join_parts(std::vector<Piece> pieces, const Plane& ink, LeftOut& left_out) {
-  constexpr double kLeastRing = 0.6;
+  constexpr double kLeastRing = 0.5;
   if (pieces.empty()) return pieces;
   // On a page the others tell how high a character is. Two or three may be parts of one.
   const double height = typical_height(pieces), most = (pieces.size() > 3 ? 1.35 : 2.2) * height;
@@ -177,13 +210,19 @@ std::vector<Piece> join_parts(std::vector<Piece> pieces, const Plane& ink, LeftO
       }
     }
   }
-  // What the edge of the picture cuts off is no character.
+  // What the edge of the picture cuts off is no character, nor is what lies along it.
   constexpr std::size_t kPage = 6;  // marks tell how high a whole one is
   constexpr double kCut = 0.8;
   if (pieces.size() >= kPage) {
     const double whole = kCut * typical_height(pieces);
+    constexpr double kStrip = 0.0125;  // of the shorter side
+    const auto strip = std::max<std::int64_t>(
+        2, std::llround(kStrip * static_cast<double>(std::min(ink.width, ink.height))));
     drop(pieces, ink, left_out.at_border, [&](const Piece& piece) {
-      return piece.is_at_border && static_cast<double>(piece.box.height) < whole;
+      const InkBox& box = piece.box;
+      return (piece.is_at_border && static_cast<double>(box.height) < whole) ||
+             box.right() <= strip || box.bottom() <= strip || box.left >= ink.width - strip ||
+             box.top >= ink.height - strip;
     });
   }
   const double least = 0.35 * typical_height(pieces);

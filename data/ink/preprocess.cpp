@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/ink/cuts.h"
 #include "data/ink/ink.h"
 #include "data/ink/margin.h"
 #include "data/ink/strokes.h"
@@ -195,15 +196,81 @@ Plane without_hairlines(const Plane& ink, PictureSize box) {
   return window_max(wider, 2 * margin + 1, 2 * margin + 1);
 }
 
+std::vector<std::uint8_t> pixels_like_mnist(const Mark& mark, PictureSize size) {
+  const PictureSize box = box_in(size);
+  return to_bytes(place_like_mnist(scale_into(without_hairlines(mark.ink, box), box), size));
+}
+
 PreparedImage prepared_like_mnist(const Mark& mark, std::size_t marks, const Finding& found,
                                   PictureSize size) {
-  const PictureSize box = box_in(size);
-  return {to_bytes(place_like_mnist(scale_into(without_hairlines(mark.ink, box), box), size)),
+  return {pixels_like_mnist(mark, size),
           found.is_inverted,
           in_picture(mark.box, found.plane, found.from),
           mark.row,
           marks,
           found.left_out};
+}
+
+// Characters, and how likely they are: the sum of the logarithms of their probabilities, less a
+// price for each of which the judge is unsure, and for each cut.
+struct Reading {
+  double score = 0;
+  std::vector<Mark> marks;
+};
+
+// The mark as one character, or, where the judge is unsure of it and it is wider than `wide`, cut
+// into several, when they are more likely.
+Reading best_reading(const Mark& mark, const Judge& judge, PictureSize size, double wide) {
+  constexpr double kDoubt = 0.5, kCut = 0.3, kGap = 0.2;
+  constexpr double kUnlikely = -1.0;  // the score of a part
+  constexpr double kWiderPart = 1.25, kTouching = 1.25;
+  const Judgement whole = judge(pixels_like_mnist(mark, size));
+  Reading best{std::log(std::max(whole.probability, 1e-9)) - (whole.unsure ? kDoubt : 0), {mark}};
+  const auto width = static_cast<double>(mark.box.width);
+  if (!whole.unsure || width < wide) return best;
+  for (const auto& [left, right, is_gap] : cuts_of(mark, width >= kTouching * wide)) {
+    Reading both = best_reading(left, judge, size, kWiderPart * wide);
+    if (both.score < kUnlikely) continue;
+    const Reading rest = best_reading(right, judge, size, kWiderPart * wide);
+    both.score += rest.score - (is_gap ? kGap : kCut);
+    if (rest.score < kUnlikely || both.score <= best.score) continue;
+    both.marks.insert(both.marks.end(), rest.marks.begin(), rest.marks.end());
+    best = std::move(both);
+  }
+  return best;
+}
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// How wide one character is: the median of those of which the judge is sure and that are no upright
+// strokes.
+double usual_width(const std::vector<Mark>& marks, const Judge& judge, PictureSize size) {
+  constexpr double kUpright = 0.35, kUsual = 0.7;  // width by height
+  constexpr std::size_t kEnough = 2;
+  std::vector<double> widths, heights;
+  for (const Mark& mark : marks) {
+    const auto width = static_cast<double>(mark.box.width),
+               height = static_cast<double>(mark.box.height);
+    heights.push_back(height);
+    if (width < kUpright * height || judge(pixels_like_mnist(mark, size)).unsure) continue;
+    widths.push_back(width);
+  }
+  return widths.size() < kEnough ? kUsual * median_of(heights) : median_of(widths);
+}
+
+std::vector<Mark> cut_apart(const std::vector<Mark>& marks, const Judge& judge, PictureSize size) {
+  constexpr double kWide = 1.3;  // widths of a character
+  const double wide = kWide * usual_width(marks, judge, size);
+  std::vector<Mark> characters;
+  for (const Mark& mark : marks) {
+    const Reading reading = best_reading(mark, judge, size, wide);
+    characters.insert(characters.end(), reading.marks.begin(), reading.marks.end());
+  }
+  return characters;
 }
 
 // Adds the ink of `inner` to `outer` when it lies inside its box. Returns whether it does.
@@ -261,8 +328,10 @@ Invert parse_invert(std::string_view text) {
 }
 
 std::vector<PreparedImage> prepare_marks(const GreyImage& image, Invert invert,
-                                         const std::string& name, PictureSize size) {
-  const Finding found = find_in(image, invert, name);
+                                         const std::string& name, PictureSize size,
+                                         const Judge& judge) {
+  Finding found = find_in(image, invert, name);
+  if (judge) found.marks = cut_apart(found.marks, judge, size);
   std::vector<PreparedImage> prepared;
   for (const Mark& mark : found.marks) {
     prepared.push_back(prepared_like_mnist(mark, found.marks.size(), found, size));

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -50,8 +52,18 @@ struct PreparedImage {
 PreparedImage prepare_image(const GreyImage& image, Preprocess preprocess, Invert invert,
                             const std::string& name, PictureSize size = {});
 
-// Every mark of the picture in reading order, at least one, each as `mnist` prepares it.
+// What a recogniser says of prepared pixels.
+struct Judgement {
+  double probability = 0;  // of its answer
+  bool unsure = false;
+};
+using Judge = std::function<Judgement(std::span<const std::uint8_t> pixels)>;
+
+// Every mark of the picture in reading order, at least one, each as `mnist` prepares it. A
+// mark of which the judge is unsure is cut into characters that touch each other, where these
+// are more probable than the mark as it is.
 std::vector<PreparedImage> prepare_marks(const GreyImage& image, Invert invert,
-                                         const std::string& name, PictureSize size = {});
+                                         const std::string& name, PictureSize size = {},
+                                         const Judge& judge = {});
 
 }  // namespace weft::data

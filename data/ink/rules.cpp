@@ -298,11 +298,13 @@ bool are_printed(const Plane& ink, const std::vector<Rule>& rules, float full_in
 }  // namespace
 
 void remove_rules(Plane& ink) {
-  constexpr std::int64_t kLeastSide = 100;  // a smaller picture does not show thin lines
+  // A smaller picture does not show thin lines. A strip of a form does, when it is long.
+  constexpr std::int64_t kLeastSide = 100, kLeastSideOfStrip = 48, kLongStrip = 250;
   const std::int64_t side = std::min(ink.width, ink.height);
   const float full_ink = darkest(ink);
   remove_frames(ink, full_ink);
-  if (side < kLeastSide) return;
+  const bool is_strip = std::max(ink.width, ink.height) >= kLongStrip;
+  if (side < (is_strip ? kLeastSideOfStrip : kLeastSide)) return;
   // Frames and grids of forms are dark, and as wide as strokes.
   if (may_have_lines(ink, kFrame * full_ink)) {
     std::vector<Rule> frame =

@@ -128,7 +128,7 @@ bool is_ring(const Piece& piece, const Plane& ink) {
     visit(x, y - 1);
     visit(x, y + 1);
   }
-  constexpr double kLeastHole = 0.08;  // of the box
+  constexpr double kLeastHole = 0.05;  // of the box
   const auto holes = std::count(cells.begin(), cells.end(), std::uint8_t{0});
   return static_cast<double>(holes) >= kLeastHole * static_cast<double>(width * height);
 }

@@ -106,6 +106,7 @@ enum class PageKind {
   unlike,
   tight,
   tight_thick,
+  touching,
 };
 
 // `least` is the percentage of the digits that must be read right.
@@ -124,7 +125,8 @@ inline constexpr struct {
                   {PageKind::stacked, "one above the other", 90},
                   {PageKind::unlike, "small digits beside tall ones"},
                   {PageKind::tight, "crop at the edge of the ink", 90},
-                  {PageKind::tight_thick, "thick ink, crop at its edge", 75}};
+                  {PageKind::tight_thick, "thick ink, crop at its edge", 75},
+                  {PageKind::touching, "two digits that touch each other in a row", 80}};
 
 namespace page_kinds {
 
@@ -187,6 +189,28 @@ PageOfDigits tight_crop(bool is_thick, Dice& dice, const Next& next) {
   return {sheet.take(dice.uniform(1, 5), dice), std::to_string(sample.label)};
 }
 
+// A row in which one digit begins where the ink of the one before it ends.
+template <class Next>
+PageOfDigits touching_row(Dice& dice, const Next& next) {
+  const std::int64_t columns = dice.whole(3, 7), together = dice.whole(1, columns - 1);
+  const double scale = dice.uniform(2, 5), side = 28 * scale;
+  Sheet sheet(std::llround(side * static_cast<double>(columns + 1)), std::llround(1.6 * side),
+              static_cast<float>(dice.uniform(190, 250)));
+  const auto ink = static_cast<float>(dice.uniform(15, 80));
+  std::string text;
+  double at = 0.5 * side;  // where the ink of the next digit begins
+  for (std::int64_t c = 0; c < columns; ++c) {
+    const Sample sample = next();
+    const Extent box = extent_of(sample.pixels);
+    text += std::to_string(sample.label);
+    if (c == together) at -= scale * dice.uniform(0, 1.5);
+    sheet.write(sample.pixels, at + scale * (14 - box.left),
+                0.8 * side + 0.04 * side * dice.uniform(-1, 1), side, ink);
+    at += scale * (box.right - box.left) + (c + 1 == together ? 0 : side * dice.uniform(0.2, 0.4));
+  }
+  return {sheet.take(dice.uniform(0, 4), dice), text};
+}
+
 }  // namespace page_kinds
 
 // `next()` gives the next digit to write.
@@ -196,6 +220,7 @@ PageOfDigits page_of(PageKind kind, Dice& dice, const Next& next) {
   if (kind == PageKind::tight || kind == PageKind::tight_thick) {
     return tight_crop(kind == PageKind::tight_thick, dice, next);
   }
+  if (kind == PageKind::touching) return touching_row(dice, next);
   const auto paper = static_cast<float>(dice.uniform(190, 250));
   const auto ink = static_cast<float>(dice.uniform(15, 80)),
              print = static_cast<float>(dice.uniform(5, 60));

@@ -245,6 +245,10 @@ TEST_F(Photographs, PagesOfEveryKindAreRead) {
     const std::size_t pages = kind == PageKind::small ? digits_wanted_ / 5 : digits_wanted_;
     std::vector<std::string> written(pages), found(pages);
     std::vector<std::vector<data::PreparedImage>> marks(pages);
+    const auto judge = [this](std::span<const std::uint8_t> pixels) {
+      const models::Answer answer = classifier_->classify(pixels);
+      return data::Judgement{answer.probabilities[answer.ranking.front()], answer.unsure};
+    };
 #pragma omp parallel for schedule(dynamic)
     for (std::size_t i = 0; i < pages; ++i) {
       Dice dice(kSeed + 200'000 + 1000 * static_cast<std::uint64_t>(kind) + i);
@@ -256,7 +260,7 @@ TEST_F(Photographs, PagesOfEveryKindAreRead) {
       const PageOfDigits page = page_of(kind, dice, next);
       written[i] = page.text;
       try {
-        marks[i] = data::prepare_marks(page.image, data::Invert::automatic, "page");
+        marks[i] = data::prepare_marks(page.image, data::Invert::automatic, "page", {}, judge);
       } catch (const Error&) {  // no ink found: all are missed
       }
     }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "data/picture/plane.h"
 #include "examples/weft/output/draw.h"
@@ -58,7 +59,11 @@ std::vector<ReadMark> read_marks(const data::GreyImage& image, data::Invert inve
                                  const std::string& path, models::Classifier& classifier,
                                  data::PictureSize size) {
   std::vector<ReadMark> marks;
-  for (data::PreparedImage& prepared : data::prepare_marks(image, invert, path, size)) {
+  const auto judge = [&](std::span<const std::uint8_t> pixels) {
+    const models::Answer answer = classifier.classify(pixels);
+    return data::Judgement{answer.probabilities[answer.ranking.front()], answer.unsure};
+  };
+  for (data::PreparedImage& prepared : data::prepare_marks(image, invert, path, size, judge)) {
     models::Answer answer = classifier.classify(prepared.pixels);
     marks.push_back({std::move(prepared), std::move(answer)});
   }

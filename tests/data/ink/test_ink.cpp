@@ -292,5 +292,26 @@ TEST(Ink, DigitsAboveEachOtherAreTwoAndTheHalvesOfAnEightAreOne) {
   EXPECT_EQ(find_marks(halves, true).size(), 1u);
 }
 
+// A row that was cut out closely: the second mark is as high as the picture.
+TEST(Ink, AMarkAsHighAsACloseRowIsWriting) {
+  Plane page = sheet(400, 100);
+  page.at(0, 50) = kPaper - 30;  // a photograph, of more than one level
+  for (std::int64_t x = 0; x < 400; ++x) {
+    for (std::int64_t y = 0; y < 100; ++y) page.at(x, y) -= static_cast<float>((x + y) % 40);
+  }
+  fill(page, {60, 6, 14, 90});
+  fill(page, {200, 0, 14, 100});
+  EXPECT_EQ(find_marks(page, true).size(), 2u);
+}
+
+TEST(Ink, TheEdgeOfTheSheetAlongTheBorderIsNoWriting) {
+  Plane page = sheet(400, 300);
+  for (std::int64_t i = 0; i < 4; ++i) fill(page, {60 + 70 * i, 100, 12, 60});
+  fill(page, {0, 120, 4, 130});
+  LeftOut left_out;
+  EXPECT_EQ(find_marks(page, true, &left_out).size(), 4u);
+  EXPECT_EQ(left_out.at_border, 1u);
+}
+
 }  // namespace
 }  // namespace weft::data
