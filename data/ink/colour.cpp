@@ -123,7 +123,7 @@ Colour with_dark_ink(Colour axis, const std::array<Plane, 3>& channels) {
 GreyImage decode_ink_image(std::span<const std::uint8_t> bytes, const std::string& name,
                            int sample_bits) {
   // Ink with this contrast is found by its brightness, and colours need not be decoded.
-  constexpr double kClear = 60;  // grey levels
+  constexpr double kClear = 32;  // grey levels
   constexpr double kMuchMore = 2;
   GreyImage grey = decode_grey_image(bytes, name, sample_bits);
   if (contrast_of(in_cells(grey.pixels, grey.width, grey.height)) >= kClear) return grey;
