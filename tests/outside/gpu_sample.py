@@ -14,7 +14,7 @@ SAMPLE then has a program for the GPU of each, a script that runs them, and what
 
     an address                            0x and at least six hexadecimal digits
     the name of the device                as the two programs print it
-    properties of the device              numbers, yes and no of lines with a word of DEVICE
+    properties of the device              sm_80 and the like; numbers, yes and no of lines with a word of DEVICE
     times and speeds                      numbers before a unit of UNIT, shares (%) in such lines, and numbers behind a word of TIME
     the order of lines of kernels         where only it differs, this is said
     the last digits of fractions          where no number is off by more than 1e-4 of it, this is said
@@ -133,6 +133,7 @@ def comparable(text: str) -> list[str]:
     for line in text.replace("\r", "\n").splitlines():
         line = re.sub(r"0x[0-9a-fA-F]{6,}", "ADDRESS", line)
         line = re.sub(r"NVIDIA H\d+(?: [A-Z]\w*)*|host-cuda, kernels up to sm_80 on the CPU", "DEVICE", line)
+        line = re.sub(r"\bsm_\d+a?\b", "PROPERTY", line)
         line = re.sub(rf"{NUMBER} ?{UNIT}(?![A-Za-z])", "TIME", line)
         if "TIME" in line:
             line = re.sub(rf"{NUMBER} ?%", "TIME", line)  # the share of a part
