@@ -232,6 +232,8 @@ function(weft_onnx_library)
   add_library(weft_onnx_libraries INTERFACE)  # what its objects are linked with
   if(WEFT_ONNX)
     target_compile_definitions(weft_onnx PRIVATE ONNX_ML)
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/models/onnx/export.cpp PROPERTIES
+      COMPILE_DEFINITIONS WEFT_VERSION="${PROJECT_VERSION}")
     target_include_directories(weft_onnx SYSTEM PRIVATE ${ONNX_INCLUDE_DIR} ${Protobuf_INCLUDE_DIRS})
     target_link_libraries(weft_onnx_libraries INTERFACE ${ONNX_PROTO_LIBRARY} ${Protobuf_LIBRARIES})
   endif()

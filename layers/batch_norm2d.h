@@ -28,7 +28,9 @@ class BatchNorm2d final : public Layer {
   double forward_flops(const Shape& input) const override;
   OnnxNode onnx(const Shape&) const override { return {"BatchNormalization", {{"epsilon", eps_}}}; }
   LayerTraits traits() const override {
-    return {.masks_input_gradient = true, .backward_reads_output = false};
+    return {.masks_input_gradient = true,
+            .backward_reads_output = false,
+            .takes_batch_statistics = true};
   }
 
  protected:

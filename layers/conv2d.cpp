@@ -143,9 +143,11 @@ void Conv2d::do_backward(const BackwardCall& call) const {
   const kernels::ConvDims extents = dims(x.shape);
   using kernels::ConvPass;
   float* db = bias_ ? context.gradients[1].data : nullptr;
-  kernels::conv2d_backward_weights(context.gradients[0].data, db, dy.data, x.data, extents,
-                                   parameter_mode, options_of(context.kernels), context.workspace,
-                                   stream);
+  if (!context.frozen) {
+    kernels::conv2d_backward_weights(context.gradients[0].data, db, dy.data, x.data, extents,
+                                     parameter_mode, options_of(context.kernels), context.workspace,
+                                     stream);
+  }
   if (dx.data != nullptr) {
     kernels::ConvOptions options = options_of(context.kernels);
     if (context.mask_input_gradient) options.relu_mask = x.data;

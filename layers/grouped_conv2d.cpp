@@ -109,8 +109,10 @@ void GroupedConv2d::do_forward(const ForwardCall& call) const {
 void GroupedConv2d::do_backward(const BackwardCall& call) const {
   const auto& [dx, dy, x, y, parameter_mode, context, stream] = call;
   float* db = options_.bias ? context.gradients[1].data : nullptr;
-  kernels::grouped_conv2d_backward_weights(context.gradients[0].data, db, dy.data, x.data,
-                                           dims(x.shape), parameter_mode, stream);
+  if (!context.frozen) {
+    kernels::grouped_conv2d_backward_weights(context.gradients[0].data, db, dy.data, x.data,
+                                             dims(x.shape), parameter_mode, stream);
+  }
   if (dx.data != nullptr) {
     kernels::grouped_conv2d_backward_data(dx.data, dy.data, context.parameters[0].data,
                                           dims(x.shape), GradientMode::overwrite, stream);

@@ -82,6 +82,8 @@ struct LayerContext {
   // True when x is the output of a ReLU whose backward this call applies as well: dx is 0 where x
   // is not above 0.
   bool mask_input_gradient = false;
+  // The parameters stay as they are: backward may leave out their gradients, which nobody reads.
+  bool frozen = false;
   Branch* branch = nullptr;  // where backward may compute parameter gradients; or null
   ConstFloatView other;      // the second operand at an end of a block; see residual.h
   FloatView other_gradient;  // where a Concat writes that of its second operand; may be null
@@ -109,6 +111,7 @@ struct LayerTraits {
   bool backward_reads_output = true;  // if not, what follows may overwrite y
   bool relu = false;
   bool identity_in_inference = false;
+  bool takes_batch_statistics = false;  // in training a row's output depends on the others
   Junction junction = Junction::none;
 };
 

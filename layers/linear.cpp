@@ -104,9 +104,11 @@ void Linear::do_backward(const BackwardCall& call) const {
   kernels::GemmOptions parameter_options = options;
   parameter_options.beta = parameter_mode == GradientMode::accumulate ? 1.0f : 0.0f;
   parameter_options.row_sums = bias_ ? context.gradients[1].data : nullptr;
-  kernels::gemm(context.gradients[0].data, dy.data, x.data, nullptr,
-                {.m = out_, .n = in_, .k = batch, .transpose_a = true}, parameter_options,
-                wants_dx && context.branch != nullptr ? context.branch->fork() : stream);
+  if (!context.frozen) {
+    kernels::gemm(context.gradients[0].data, dy.data, x.data, nullptr,
+                  {.m = out_, .n = in_, .k = batch, .transpose_a = true}, parameter_options,
+                  wants_dx && context.branch != nullptr ? context.branch->fork() : stream);
+  }
   if (wants_dx) {
     kernels::GemmOptions input_options = options;
     input_options.relu_mask = context.mask_input_gradient ? x.data : nullptr;

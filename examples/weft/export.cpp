@@ -18,11 +18,12 @@ namespace fs = std::filesystem;
 
 struct ExportFlags {
   std::string model, format, out;
+  std::int64_t opset = 0;  // 0: that suits the network
   bool json = false;
 };
 
 // Tensors only: the format has no place for anything else.
-void write_arrays(const data::OutputPath& to, const models::Model& model) {
+void write_arrays(const data::OutputPath& to, const models::Model& model, const ExportFlags&) {
   const models::SafeTensors content = models::model_content(model);
   std::vector<data::NpzArray> arrays;
   for (const models::NamedTensor& tensor : content.tensors) {
@@ -34,14 +35,15 @@ void write_arrays(const data::OutputPath& to, const models::Model& model) {
 
 struct Format {
   std::string_view name;
-  void (*write)(const data::OutputPath& to, const models::Model& model);
+  void (*write)(const data::OutputPath& to, const models::Model& model, const ExportFlags& flags);
 };
 
 constexpr Format kFormats[] = {
-    {"onnx", models::write_onnx},
+    {"onnx", [](const data::OutputPath& to, const models::Model& model,
+                const ExportFlags& flags) { models::write_onnx(to, model, flags.opset); }},
     {"npz", write_arrays},
     {"safetensors",
-     [](const data::OutputPath& to, const models::Model& model) {
+     [](const data::OutputPath& to, const models::Model& model, const ExportFlags&) {
        models::write_safetensors(to, models::model_content(model));
      }},
 };
@@ -80,6 +82,9 @@ fs::path output_path(const ExportFlags& flags, std::string_view format) {
 
 int run_export(const ExportFlags& flags) {
   const Format& format = format_of(flags);
+  if (flags.opset != 0 && format.name != "onnx") {
+    throw Error(ErrorKind::usage, "--opset is for --format onnx");
+  }
   const fs::path out = output_path(flags, format.name);
   require_folder_of("--out", out.string());
   const models::Model model = models::load_model(flags.model);
@@ -87,7 +92,7 @@ int run_export(const ExportFlags& flags) {
   const data::OutputPath to = flags.out.empty()
                                   ? data::Directory(out.parent_path()) / out.filename().string()
                                   : data::OutputPath(out);
-  format.write(to, model);
+  format.write(to, model, flags);
   if (data::is_stream(to)) return 0;  // its reader expects nothing else
   if (flags.json) {
     print_event("export",
@@ -112,6 +117,9 @@ void add_export(CLI::App& app, Action& action) {
       "the ending of --out");
   sub->add_option("--out", flags->out, "default model.onnx or model.npz, beside the model")
       ->type_name("FILE");
+  add_whole(*sub, "--opset", flags->opset, models::kLeastOnnxOpset, models::kMostOnnxOpset,
+            fmt::format("set of ONNX operators; default {}, or the least that has the network's",
+                        models::kOnnxOpset));
   sub->add_flag("--json", flags->json, "one JSON object instead of text");
   sub->callback([flags, &action] { action.run = [flags] { return run_export(*flags); }; });
 }

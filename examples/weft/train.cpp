@@ -229,6 +229,9 @@ int run_train(TrainFlags flags, models::TrainConfig config) {
   return with_memory_plan(config, dataset, device, [&] {
     models::Trainer trainer(config, dataset, run_dir, stream, device_data_limit(flags.device),
                             ranks, std::move(loaded.prepared));
+    for (const std::string& line : trainer.taken()) {
+      if (ranks.is_first()) print_notice(line);
+    }
     return train(trainer, flags, dataset, run_dir, stream, ranks);
   });
 }

@@ -179,7 +179,7 @@ void ConvReluPool::do_backward(const BackwardCall& call) const {
                                                call.parameter_mode, options, workspace, on);
   };
   if (stem_ == nullptr) {
-    weights(x.data, context.workspace, stream);
+    if (!context.frozen) weights(x.data, context.workspace, stream);
     if (dx.data == nullptr) return;
     if (context.mask_input_gradient) options.relu_mask = x.data;
     return kernels::conv2d_relu_pool_backward_data(dx.data, dy.data, argmax, w, extents,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Plan: allocates what a Layout has placed; a step then only calls layers.
+#include <algorithm>
+
 #include "kernels/activation/activation.h"
 #include "layers/network/layout.h"
 #include "layers/network/sequential.h"
@@ -26,7 +28,7 @@ Plan::Plan(const Sequential& net, Weights& weights, std::int64_t batch, Phase ph
   Layout layout = lay_out(net, batch, phase, kernels, device, arenas_);
   for (Arena* arena : arenas_.all()) arena->allocate(stream);
 
-  const std::vector<LayerContext> contexts = bind(net, weights, device);
+  const std::vector<LayerContext> contexts = bind(net, weights, stream);
   for (std::size_t i = 0; i < layout.calls.size(); ++i) {
     const Call& call = layout.calls[i];
     Step& added = steps_.emplace_back();
@@ -44,6 +46,9 @@ Plan::Plan(const Sequential& net, Weights& weights, std::int64_t batch, Phase ph
     // The parameters of the layers that a call stands for follow each other.
     const std::size_t parameters = call.layer->parameters().size();
     added.context.parameters = {added.context.parameters.data(), parameters};
+    if (parameters > 0) {
+      added.first_parameter = added.context.parameters[0].data - parameter_views_.front().data;
+    }
     if (training) added.context.gradients = {added.context.gradients.data(), parameters};
     added.context.cache = arenas_.caches.at(i);
     added.context.workspace = {arenas_.workspace.at(0), arenas_.workspace.region_bytes(0)};
@@ -63,9 +68,7 @@ Plan::Plan(const Sequential& net, Weights& weights, std::int64_t batch, Phase ph
       added.context.other = view_of(call.other, arenas_.gradients, device);
   }
   joined_ = std::move(layout.joined);
-  while (first_trained_ < steps_.size() && steps_[first_trained_].layer->parameters().empty()) {
-    ++first_trained_;
-  }
+  freeze(weights.frozen);
   input_ = view_of(layout.input, arenas_.activations, device);
   output_ = view_of(layout.output, arenas_.activations, device);
   if (training || !kernels.fuse) {
@@ -79,7 +82,9 @@ Plan::Plan(const Sequential& net, Weights& weights, std::int64_t batch, Phase ph
 }
 
 // Slices the flat buffers; returns, per layer, a context with its spans of slices.
-std::vector<LayerContext> Plan::bind(const Sequential& net, Weights& weights, Device device) {
+std::vector<LayerContext> Plan::bind(const Sequential& net, Weights& weights,
+                                     const Stream& stream) {
+  const Device device = stream.device();
   const auto check = [&](std::string_view what, const Tensor& tensor, std::int64_t expected) {
     if (tensor.elements() == expected && tensor.device() == device) return;
     throw Error(ErrorKind::usage, str("plan: expected ", expected, " ", what, " on ", device,
@@ -90,6 +95,20 @@ std::vector<LayerContext> Plan::bind(const Sequential& net, Weights& weights, De
   if (training) check("gradients", weights.gradients, net.parameter_count());
   check("buffers", weights.buffers, net.buffer_count());
 
+  const std::vector<bool>& frozen = weights.frozen;
+  if (!frozen.empty() && frozen.size() != net.layers().size()) {
+    throw Error(ErrorKind::usage,
+                str("plan: ", frozen.size(), " frozen or not of ", net.layers().size(), " layers"));
+  }
+  if (training && std::ranges::count(frozen, true) > 0) {
+    unread_gradients_ = Tensor({net.parameter_count()}, DType::f32, stream);
+    zero_bytes(unread_gradients_.raw(), unread_gradients_.bytes(), stream);  // some are added to
+  }
+  std::vector<bool> is_frozen;  // of each parameter
+  for (std::size_t i = 0; i < net.layers().size(); ++i) {
+    is_frozen.insert(is_frozen.end(), net.layers()[i]->parameters().size(),
+                     !frozen.empty() && frozen[i]);
+  }
   for (const NamedSlice& slice : net.slices()) {
     const auto at = [&](Tensor& flat) {
       return FloatView{flat.data<float>() + slice.offset, slice.shape, device};
@@ -99,7 +118,9 @@ std::vector<LayerContext> Plan::bind(const Sequential& net, Weights& weights, De
       continue;
     }
     parameter_views_.push_back(at(weights.parameters));
-    if (training) gradient_views_.push_back(at(weights.gradients));
+    if (!training) continue;
+    const bool is_read = !is_frozen[gradient_views_.size()];
+    gradient_views_.push_back(at(is_read ? weights.gradients : unread_gradients_));
   }
 
   std::vector<LayerContext> contexts;
@@ -117,6 +138,37 @@ std::vector<LayerContext> Plan::bind(const Sequential& net, Weights& weights, De
     context.buffers = take(buffers, layer->buffers().size());
   }
   return contexts;
+}
+
+// Marks the steps of frozen layers. Those in front of all others need no backward at all.
+void Plan::freeze(const std::vector<bool>& frozen) {
+  const auto trains = [&](const Step& step) {
+    const std::size_t count = step.layer->parameters().size();
+    if (count == 0 || frozen.empty()) return count > 0;
+    std::size_t found = 0;  // a step may stand for several layers
+    for (std::size_t i = step.context.layer_index; found < count; ++i) {
+      const std::size_t parameters = (*layers_)[i]->parameters().size();
+      if (parameters > 0 && !frozen[i]) return true;
+      found += parameters;
+    }
+    return false;
+  };
+  for (Step& step : steps_) step.context.frozen = !trains(step);
+  while (first_trained_ < steps_.size() && steps_[first_trained_].context.frozen) {
+    ++first_trained_;
+  }
+  for (std::size_t i = 0; i < steps_.size() && phase_ == Phase::training; ++i) {
+    Step& step = steps_[i];
+    const bool has_parameters = !step.layer->parameters().empty();
+    if (!step.context.frozen || !has_parameters || !step.layer->traits().takes_batch_statistics) {
+      continue;
+    }
+    if (i > first_trained_) {
+      throw Error(ErrorKind::usage, str(step.layer->name(), ": ", step.layer->describe(),
+                                        " can be frozen only where ", "all layers before it are"));
+    }
+    step.context.phase = Phase::inference;
+  }
 }
 
 void Plan::check_training(const char* what) const {
@@ -186,9 +238,7 @@ void Plan::backward(std::size_t end, GradientMode mode, const Stream& stream,
     const bool needs_dx = want_input_gradient || i > first_trained_;
     step.layer->backward(needs_dx ? step.dx : FloatView{}, step.dy, step.x, step.y, mode,
                          step.context, stream);
-    if (!step.context.gradients.empty()) {
-      finish_gradients(step.context.gradients.front().data - gradient_views_.front().data);
-    }
+    if (!step.context.frozen) finish_gradients(step.first_parameter);
   }
   finish_gradients(0);
   next_offset_ = 0;

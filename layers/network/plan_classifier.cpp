@@ -78,7 +78,9 @@ void Plan::train_classifier(const ClassifierLoss& loss, GradientMode mode, const
       {.scale = loss.scale, .smoothing = loss.smoothing, .mask = step.context.mask_input_gradient},
       stream);
   const Stream& queue = beside();
-  linear.backward({}, step.dy, step.x, step.y, mode, step.context, queue);
+  if (!step.context.frozen) {
+    linear.backward({}, step.dy, step.x, step.y, mode, step.context, queue);
+  }
   add_totals(queue);
   backward(last, mode, stream, false);
 }

@@ -80,6 +80,9 @@ struct Weights {
   Tensor parameters;  // (parameter_count,)
   Tensor gradients;   // (parameter_count,), allocated but not cleared; empty for inference
   Tensor buffers;     // (buffer_count,)
+  // For each layer: do its parameters stay as they are? Empty: none do. A plan for training makes
+  // no gradients of them, and takes their batch normalisation's stored statistics.
+  std::vector<bool> frozen = {};
   // By which a Plan knows that its weights are still there.
   std::shared_ptr<const bool> alive = std::make_shared<const bool>(true);
 };
@@ -156,10 +159,12 @@ class Plan {
     bool masked = false;  // dy comes with the ReLU's backward done
     FloatView x, y, dx, dy;
     FloatView incoming;  // dy before the backward of a ReLU in the epilogue, which makes dy of it
+    std::int64_t first_parameter = 0;  // of the layer, among the flat ones
     LayerContext context;
   };
 
-  std::vector<LayerContext> bind(const Sequential& net, Weights& weights, Device device);
+  std::vector<LayerContext> bind(const Sequential& net, Weights& weights, const Stream& stream);
+  void freeze(const std::vector<bool>& frozen);
   void check_training(const char* what) const;
   void check_weights() const;
   void forward(std::size_t end, const Stream& stream);  // of steps before `end`
@@ -173,6 +178,7 @@ class Plan {
   Phase phase_;
   Arenas arenas_;
   std::vector<FloatView> parameter_views_, gradient_views_, buffer_views_;
+  Tensor unread_gradients_;  // (parameters,), of frozen layers, where there are some
   std::vector<std::unique_ptr<Layer>> joined_;  // layers that stand for several of the net
   std::unique_ptr<Branch> branch_;              // training with fusion only
   std::vector<Step> steps_;

@@ -14,8 +14,16 @@ namespace {
 
 using layers::Layer;
 
-constexpr std::int64_t kIrVersion = 8;       // that came with opset 17
-constexpr std::int64_t kIrVersionOf21 = 10;  // that came with opset 21
+// The version of the format that came with a set of operators. Older programs refuse a newer one.
+constexpr std::int64_t ir_version_of(std::int64_t opset) {
+  return opset < 12 ? 6 : opset < 15 ? 7 : opset < 19 ? 8 : opset < 21 ? 9 : 10;
+}
+
+// Operators that came after kLeastOnnxOpset and with kOnnxOpset at the latest. The other nodes that
+// layers say mean the same in all sets that may be asked for, or say their set themselves.
+constexpr std::pair<std::string_view, std::int64_t> kNewOperators[] = {{"HardSwish", 14},
+                                                                       {"LayerNormalization", 17}};
+
 constexpr std::int64_t kMostFileBytes = (std::int64_t{1} << 31) - 1;
 constexpr std::int64_t kMostGraphBytes = std::int64_t{16} << 20;  // the file without its tensors
 
@@ -43,13 +51,14 @@ void add_attribute(onnx::NodeProto& node, const std::string& name,
 // Follows the data through the layers, and adds a node for each that does something in inference.
 class GraphWriter {
  public:
-  GraphWriter(onnx::GraphProto& graph, std::string input)
-      : graph_(graph), input_(std::move(input)) {}
+  // `opset`: that is asked for; 0: kOnnxOpset, or a newer one where a layer needs it.
+  GraphWriter(onnx::GraphProto& graph, std::string input, std::int64_t opset)
+      : graph_(graph), input_(std::move(input)), asked_(opset) {}
 
   // `input` is the shape in front of the layer.
   void add(const Layer& layer, const layers::Wires& wires, const Shape& input) {
     const layers::OnnxNode said = layer.onnx(input);
-    opset_ = std::max(opset_, said.opset);
+    require_opset(said, layer);
     const std::string from = value(wires.input);
     values_.push_back(said.type.empty() ? from : layer.name());
     if (said.type.empty()) return;
@@ -64,7 +73,7 @@ class GraphWriter {
     if (wires.other >= 0) node.add_input(value(wires.other));
   }
 
-  std::int64_t opset() const { return opset_; }  // that has all nodes
+  std::int64_t opset() const { return asked_ != 0 ? asked_ : opset_; }  // that has all nodes
 
   void add_sigmoid() { add_node("Sigmoid", "sigmoid of each class", last()); }
 
@@ -75,6 +84,16 @@ class GraphWriter {
   }
 
  private:
+  void require_opset(const layers::OnnxNode& said, const Layer& layer) {
+    opset_ = std::max(opset_, said.opset);
+    const auto* newer =
+        std::ranges::find(kNewOperators, said.type, [](auto& row) { return row.first; });
+    const std::int64_t least = newer != std::end(kNewOperators) ? newer->second : said.opset;
+    if (asked_ == 0 || least <= asked_) return;
+    throw Error(ErrorKind::usage, str("--opset ", asked_, " has no ", said.type, ", which ",
+                                      layer.name(), " is: expected ", least, " or later"));
+  }
+
   std::string last() const { return value(static_cast<int>(values_.size()) - 1); }
   const std::string& value(int layer) const {
     return layer < 0 ? input_ : values_[static_cast<std::size_t>(layer)];
@@ -139,6 +158,7 @@ class GraphWriter {
   onnx::GraphProto& graph_;
   std::string input_;
   std::vector<std::string> values_;  // that the layers so far make
+  std::int64_t asked_;
   std::int64_t opset_ = kOnnxOpset;
 };
 
@@ -169,7 +189,11 @@ void add_initializer(onnx::GraphProto& graph, const NamedTensor& tensor) {
 
 }  // namespace
 
-void write_onnx(const data::OutputPath& to, const Model& model) {
+void write_onnx(const data::OutputPath& to, const Model& model, std::int64_t opset) {
+  if (opset != 0 && (opset < kLeastOnnxOpset || opset > kMostOnnxOpset)) {
+    throw Error(ErrorKind::usage, str("expected a set of operators from ", kLeastOnnxOpset, " to ",
+                                      kMostOnnxOpset, ", found ", opset));
+  }
   const layers::Sequential& net = *model.net;
   const std::int64_t values = net.parameter_count() + net.buffer_count();
   if (values > (kMostFileBytes - kMostGraphBytes) / std::int64_t{sizeof(float)}) {
@@ -178,8 +202,8 @@ void write_onnx(const data::OutputPath& to, const Model& model) {
                     "this model has ", values, " numbers of 4 bytes"));
   }
   onnx::ModelProto file;
-  file.set_ir_version(kIrVersion);
   file.set_producer_name("weft");
+  file.set_producer_version(WEFT_VERSION);
   add_metadata(file, "weft", to_json(model.info));
   add_metadata(file, "definition", definition_of(model.info.network));
 
@@ -189,7 +213,7 @@ void write_onnx(const data::OutputPath& to, const Model& model) {
   const bool is_sigmoid = model.info.output == Output::sigmoid;
   const char* output = is_sigmoid ? "probabilities" : "logits";
   set_value(*graph.add_output(), output, net.output_shape(1));
-  GraphWriter writer(graph, "input");
+  GraphWriter writer(graph, "input", opset);
   const std::vector<Shape> shapes = net.output_shapes(1);
   for (std::size_t i = 0; i < net.layers().size(); ++i) {
     const layers::Wires& wires = net.wires()[i];
@@ -199,10 +223,10 @@ void write_onnx(const data::OutputPath& to, const Model& model) {
   }
   if (is_sigmoid) writer.add_sigmoid();
   writer.finish(output);
-  onnx::OperatorSetIdProto& opset = *file.add_opset_import();
-  opset.set_domain("");
-  opset.set_version(writer.opset());
-  if (writer.opset() > kOnnxOpset) file.set_ir_version(kIrVersionOf21);
+  onnx::OperatorSetIdProto& set = *file.add_opset_import();
+  set.set_domain("");
+  set.set_version(writer.opset());
+  file.set_ir_version(ir_version_of(writer.opset()));
   {
     const SafeTensors content = model_content(model);
     for (const NamedTensor& tensor : content.tensors) add_initializer(graph, tensor);

@@ -18,7 +18,8 @@
 
 namespace weft::models {
 
-inline constexpr std::int64_t kOnnxOpset = 17;
+// Sets of operators: the usual one, and those that may be asked for.
+inline constexpr std::int64_t kOnnxOpset = 17, kLeastOnnxOpset = 11, kMostOnnxOpset = 22;
 
 // Was this program built with the ONNX definitions?
 bool knows_onnx();
@@ -28,8 +29,9 @@ bool knows_onnx();
 // a model whose Output that is. Tensors have the names that they have in model.safetensors. The
 // metadata entry "weft" is that of model.safetensors, and "definition" the network's text.
 // Crash-safe as write_file_atomically() is. Throws usage for a model whose file would have 2 GiB or
-// more, which no protobuf file can have.
-void write_onnx(const data::OutputPath& to, const Model& model);
+// more, which no protobuf file can have. `opset`: the set of operators; 0: kOnnxOpset, or the least
+// that has all layers. Throws usage for a set that has not.
+void write_onnx(const data::OutputPath& to, const Model& model, std::int64_t opset = 0);
 
 // What a file that Weft did not write leaves open.
 struct OnnxImport {

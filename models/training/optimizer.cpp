@@ -9,7 +9,7 @@ namespace weft::models {
 namespace {
 
 float* state(const UpdateArrays& arrays, std::size_t i) {
-  return arrays.states[i].data<float>();
+  return arrays.states[i].data<float>() + arrays.first;
 }
 
 void sgd(const UpdateArrays& arrays, const TrainConfig& config, const Stream& stream) {

@@ -28,10 +28,11 @@ struct UpdateArrays {
   float* parameters;       // (n,)
   const float* gradients;  // (n,)
   std::int64_t n;
-  std::span<Tensor> states;  // (n,), f32, one for each OptimizerState
+  std::span<Tensor> states;  // f32, one for each OptimizerState, from `first` on (n,)
   const float* lr;           // (steps of the run,)
   const std::int64_t* step;  // (1,)
   kernels::GradientClip clip;
+  std::int64_t first = 0;  // of the parameters, among all of the run
 };
 
 struct Optimizer {

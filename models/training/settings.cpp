@@ -73,6 +73,17 @@ std::vector<Setting> make_table() {
   table.add_unlisted<&Config::schedule, &Schedule::step_factor>("schedule.step_factor", {0, 1e30},
                                                                 {}, kRequired);
 
+  table.add_unlisted<&Config::normalisation>("normalisation", {}, {});
+
+  table.group = "Start from a model";
+  table.add<&Config::start_from>(
+      "start_from", {}, "--from",
+      "begin with the weights of this run or model file; its network is the default of --model",
+      {.fallback = "none"});
+  table.add<&Config::freeze>("freeze", {}, "--freeze",
+                             "layers that are not trained, by name: conv1,conv2 or conv*",
+                             {.fallback = "none"});
+
   table.group = "Data";
   table.add<&Config::limit_train>("limit_train", {1, kMost}, "--limit-train",
                                   "use only the first N training images", kRequired);

@@ -30,6 +30,11 @@ struct TrainConfig {
   NetworkOptions network;
   std::string dataset = "mnist";
   OwnData own_data = {};
+  std::string start_from = {};  // the model whose weights a new run begins with; empty: none
+  std::string freeze = {};      // layers that are not trained, as "conv*,fc1"
+  // "MEAN/STDDEV" of the pixels, with commas between channels: that of the model which the run
+  // began from. Empty: that of the data set.
+  std::string normalisation = {};
   int epochs = 3;
   std::int64_t batch_size = 64;
   Schedule schedule;

@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "kernels/networks/cnn/fused_cnn.h"
-#include "kernels/reduce/reduce.h"
 #include "kernels/softmax/softmax.h"
 #include "models/files/state_dict.h"
 #include "models/networks/fused_cnn.h"
 #include "models/networks/fused_mlp.h"
+#include "models/training/update.h"
 
 namespace weft::models {
 
@@ -76,42 +76,6 @@ float* velocity_of(TrainMemory& memory, const StepOptions& options) {
   return options.momentum == 0 ? nullptr : memory.states[0].data<float>();
 }
 
-// The optimizer's part of a step. The norm of the gradients stays on the device.
-class Update {
- public:
-  Update(TrainMemory& memory, const StepOptions& options, const Stream& stream)
-      : memory_(memory),
-        options_(options),
-        sum_of_squares_(Shape{1}, DType::f32, stream),
-        workspace_(options.clip_norm > 0 ? kernels::reduce_workspace_bytes(
-                                               memory.weights.gradients.elements(), stream.device())
-                                         : 0,
-                   stream) {}
-
-  void queue(const Stream& stream) {
-    UpdateArrays arrays{memory_.weights.parameters.data<float>(),
-                        memory_.weights.gradients.data<float>(),
-                        memory_.weights.gradients.elements(),
-                        memory_.states,
-                        memory_.lr.data<float>(),
-                        memory_.step.data<std::int64_t>(),
-                        {}};
-    if (options_.clip_norm > 0) {
-      arrays.clip = {sum_of_squares_.data<float>(), options_.clip_norm};
-      kernels::reduce(sum_of_squares_.data<float>(), arrays.gradients, arrays.n,
-                      kernels::Reduction::sum_of_squares, {workspace_.data(), workspace_.bytes()},
-                      stream);
-    }
-    options_.optimizer->update(arrays, options_, stream);
-  }
-
- private:
-  TrainMemory& memory_;
-  StepOptions options_;
-  Tensor sum_of_squares_;  // (1,)
-  Buffer workspace_;
-};
-
 // Where the flat gradients are cut for the sums over the ranks, in descending order: backward has
 // the last ones first. A layer lies in one bucket, and a bucket is as large as it must be for its
 // transfer to take longer than its latency.
@@ -140,11 +104,12 @@ class LayerStep final : public TrainStep {
         ranks_(ranks),
         rows_(rows),
         share_(ranks.share_of(rows)),
-        update_(memory, options, stream),
+        update_(net, memory, options, stream),
         labels_(Shape{share_.count}, DType::i32, stream),
         predictions_(Shape{share_.count}, DType::i32, stream),
         loss_(Shape{share_.count}, DType::f32, stream) {
     const bool together = options.sync_batch_norm && ranks.size() > 1;
+    zero_bytes(memory.weights.gradients.raw(), memory.weights.gradients.bytes(), stream);
     if (share_.count > 0 || together) {
       plan_.emplace(net, memory.weights, share_.count, layers::Phase::training, options.kernels,
                     options.seed, memory.step.data<std::int64_t>(), stream);
@@ -358,7 +323,8 @@ std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainM
                                            const StepOptions& options, std::int64_t rows,
                                            distributed::Communicator& ranks, const Stream& stream) {
   const bool fits = !options.augmentation.edits() && options.optimizer->in_one_kernel &&
-                    options.clip_norm == 0 && !memory.average && !memory.images.streamed;
+                    options.clip_norm == 0 && !memory.average && !memory.images.streamed &&
+                    memory.weights.frozen.empty();
   const auto dims = fused_cnn_dims(net, options.kernels, stream.device());
   if (dims && fits) {
     if (ranks.size() > 1 && !memory.peers) {

@@ -63,11 +63,11 @@ class TrainStep {
 };
 
 // The network by kernels of its own where there are such kernels (fused_cnn.h, fused_mlp.h),
-// options.kernels allows it, all images are on the device, nothing but the warp augments, the
-// optimizer is one that they compute, without clipping and nothing is averaged; else layer by
-// layer. The ranks of a CNN's kernel are GPUs that reach each other; an MLP's kernels have one
-// rank. On a GPU this runs a step on whatever is in memory, because the first launch of a kernel
-// loads it, which must not happen during a capture; write the state afterwards.
+// options.kernels allows it, no layer is frozen, all images are on the device, nothing but the warp
+// augments, the optimizer is one that they compute, without clipping and nothing is averaged; else
+// layer by layer. The ranks of a CNN's kernel are GPUs that reach each other; an MLP's kernels have
+// one rank. On a GPU this runs a step on whatever is in memory, because the first launch of a
+// kernel loads it, which must not happen during a capture; write the state afterwards.
 std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,
                                            const StepOptions& options, std::int64_t rows,
                                            distributed::Communicator& ranks, const Stream& stream);

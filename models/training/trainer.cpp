@@ -18,6 +18,7 @@
 #include "models/training/runs/run_checks.h"
 #include "models/training/runs/run_directory.h"
 #include "models/training/split.h"
+#include "models/training/start.h"
 #include "models/training/train_step.h"
 
 namespace weft::models {
@@ -57,6 +58,7 @@ struct Trainer::State {
   std::optional<Checkpoint> uncommitted;  // the end of an epoch that is not in the directory yet
   Timer since_commit;
   std::function<void()> committed;  // the observer's
+  std::vector<std::string> taken;   // of the model that a new run begins from
   StepOptions options;
   std::vector<float> lr;
   std::optional<TrainSplit> split;  // kept where its images are streamed
@@ -91,6 +93,7 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
                                       device_data_limit, stream.device());
   if (streams) options.order.staged_steps = StreamedImages::kSlots;
   static_cast<TrainConfig&>(options) = config();
+  adopt_normalisation(info, config());
   options.normalization = normalization_of(info);
   check_position(checkpoint.state, images, "the run");
   lr = tabulate(config().schedule, config().epochs, steps_per_epoch());
@@ -99,6 +102,7 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
     const TimedScope timed("copy the data to the device");
     memory = std::make_unique<TrainMemory>(*net, train, options.order, lr, *config().optimizer,
                                            config().ema_decay > 0, stream);
+    memory->weights.frozen = frozen_layers(*net, config().freeze);
     if (!ranks.is_attached()) ranks.attach(stream);
     memory->write(checkpoint, ranks.is_first(), stream);  // a step is run before it is recorded
   }
@@ -301,12 +305,14 @@ Trainer::Trainer(const TrainConfig& config, const data::Dataset& dataset,
                  std::optional<PreparedData> prepared) {
   NewRun run = check_new_run(config, dataset, std::move(prepared));
   Checkpoint start = fresh_checkpoint(config, run.prepared.fingerprint, *run.net);
+  const std::vector<std::string> taken = start_from_model(start, *run.net, dataset.class_names);
   require_same_run(ranks, start.state, stream.device());
   RunDirectory directory;
   if (ranks.is_first()) directory = RunDirectory::create(run_dir);
   state_ = std::make_unique<State>(std::move(start), std::move(run.net), dataset,
                                    std::move(run.prepared.split), std::move(directory), stream,
                                    device_data_limit, ranks);
+  state_->taken = taken;
   state_->commit(state_->checkpoint);
 }
 
@@ -348,6 +354,9 @@ TrainEnd Trainer::run(const TrainObserver& observer, const std::atomic<bool>& st
 
 const TrainConfig& Trainer::config() const {
   return state_->config();
+}
+const std::vector<std::string>& Trainer::taken() const {
+  return state_->taken;
 }
 const std::vector<EpochRecord>& Trainer::history() const {
   return state_->checkpoint.state.history;

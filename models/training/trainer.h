@@ -95,6 +95,8 @@ class Trainer {
                std::optional<int> stop_after_epoch = std::nullopt);
 
   const TrainConfig& config() const;
+  // What a new run has taken of config().start_from, a sentence each; empty for others.
+  const std::vector<std::string>& taken() const;
   const std::vector<EpochRecord>& history() const;  // including epochs before a resume
   const std::vector<StepRecord>& log() const;       // a record at most every log_every steps
   std::int64_t train_images() const;                // that an epoch shows

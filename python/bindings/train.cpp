@@ -19,6 +19,7 @@
 #include "models/training/recipes.h"
 #include "models/training/runs/run_state.h"
 #include "models/training/settings.h"
+#include "models/training/start.h"
 #include "models/training/trainer.h"
 #include "python/bindings/model.h"
 #include "python/bindings/pictures.h"
@@ -27,19 +28,27 @@ namespace weft::python {
 namespace {
 
 // `settings` is a part of a config.json; the others are those of the network and its optimizer.
-models::TrainConfig config_from(const std::string& model, const std::string& settings) {
+// No `model`: that of the model which the settings begin from, else the usual one.
+models::TrainConfig config_from(const std::optional<std::string>& model,
+                                const std::string& settings) {
   models::NetworkOptions asked;
-  asked.name = model;
-  if (models::is_network_file(model)) asked = models::read_network(model);
+  if (model) asked.name = *model;
+  if (model && models::is_network_file(*model)) asked = models::read_network(*model);
   const auto with = [&](const models::Optimizer* optimizer) {
     models::TrainConfig start = models::default_config(asked.name);
     start.network.definition = asked.definition;
+    start.network.dropout = asked.dropout;
     start.calibration_split = models::kCalibrationSplit;
     models::choose_optimizer(start, optimizer);
     return models::train_config_from_json(settings, start, "train");
   };
   try {
-    return with(with(models::TrainConfig().optimizer).optimizer);
+    models::TrainConfig config = with(models::TrainConfig().optimizer);
+    if (!model && !config.start_from.empty()) {
+      asked = models::network_of_start(config.start_from);
+      config = with(config.optimizer);
+    }
+    return with(config.optimizer);
   } catch (const Error& error) {  // these settings are no file, but arguments
     throw Error(ErrorKind::usage, error.what());
   }
@@ -171,6 +180,7 @@ Pair arrays_of(const data::ImageSet& set) {
 
 using Progress = nb::typed<nb::callable, nb::object(int, std::int64_t, std::int64_t)>;
 using EpochDone = nb::typed<nb::callable, nb::object(std::string)>;
+using Taken = nb::typed<nb::callable, nb::object(std::vector<std::string>)>;
 
 // What Python is told while training runs. What it throws ends the training, with a checkpoint.
 class Reports {
@@ -219,10 +229,10 @@ class Reports {
 };
 
 // `asked`: whether the settings have a number of epochs, and a split.
-std::unique_ptr<Network> train(const std::string& model, data::Dataset& dataset,
+std::unique_ptr<Network> train(const std::optional<std::string>& model, data::Dataset& dataset,
                                const std::string& settings, std::pair<bool, bool> asked,
                                const std::string& device, const std::string& out, Progress progress,
-                               EpochDone epoch_done) {
+                               EpochDone epoch_done, Taken taken) {
   Reports reports(std::move(progress), std::move(epoch_done));
   std::unique_ptr<Network> network;
   {
@@ -240,6 +250,10 @@ std::unique_ptr<Network> train(const std::string& model, data::Dataset& dataset,
     }
     const Stream stream(parse_device(device));
     models::Trainer trainer(config, dataset, out, stream);
+    {
+      const nb::gil_scoped_acquire gil;
+      taken(trainer.taken());
+    }
     trainer.run(reports.observer(), reports.stop);
     if (!reports.stop) network = std::make_unique<Network>(trainer.model(), stream);
   }
@@ -284,7 +298,7 @@ void bind_train(nb::module_& m) {
   m.def("dataset_from_arrays", &dataset_from_arrays, "x"_a, "y"_a, "test_x"_a, "test_y"_a,
         "classes"_a, "layout"_a);
   m.def("train_network", &train, "model"_a, "dataset"_a, "settings"_a, "asked"_a, "device"_a,
-        "out"_a, "progress"_a, "epoch_done"_a);
+        "out"_a, "progress"_a, "epoch_done"_a, "taken"_a);
 }
 
 }  // namespace weft::python

@@ -55,6 +55,23 @@ def test_the_history(trained):
     assert "61706 parameters" in repr(trained) and len(trained.layers) == 12
 
 
+def test_training_starts_from_a_model(trained, images, tmp_path):
+    trained.save(tmp_path / "m.safetensors")
+    digits = weft.data("digits", limit=300)
+    few = (digits.x[digits.y < 3], digits.y[digits.y < 3])  # classes that the model knows by name
+    path = str(tmp_path / "m.safetensors")
+    tuned = weft.train(data=few, test=few, start_from=path, freeze="conv*", epochs=1)
+    assert tuned.taken == [f"begins from {path}: 10 of 10 tensors are taken over"]
+    before, after = trained.state_dict(), tuned.state_dict()
+    for name in before:
+        assert (before[name].shape == after[name].shape) == (not name.startswith("fc3"))
+        if name.startswith("conv"):
+            assert_array_equal(before[name], after[name], strict=True)
+    assert not np.array_equal(before["fc1.weight"], after["fc1.weight"])
+    with pytest.raises(ValueError, match="no layer with parameters is named"):
+        weft.train(data=few, test=few, freeze="fc9", epochs=1)
+
+
 def test_logits_and_activations(trained, images):
     logits = trained.logits(images)
     assert logits.shape == (300, 10) and logits.dtype == np.float32

@@ -47,7 +47,9 @@ class Answer(NamedTuple):
 class Model:
     """A trained network. weft.load() reads one from a file, and weft.train() makes one."""
 
-    def __init__(self, network: _core.Network, history: Sequence[Epoch] = ()) -> None:
+    def __init__(
+        self, network: _core.Network, history: Sequence[Epoch] = (), taken: Sequence[str] = ()
+    ) -> None:
         import json
 
         self._network = network
@@ -55,6 +57,8 @@ class Model:
         self.info: dict[str, Any] = json.loads(network.info())
         #: The epochs of its training; empty for a model from a file.
         self.history: list[Epoch] = list(history)
+        #: What its training took of the model that it started from, in sentences.
+        self.taken: list[str] = list(taken)
 
     def __repr__(self) -> str:
         count = self._network.parameter_count()

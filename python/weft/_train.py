@@ -38,7 +38,7 @@ class Epoch(NamedTuple):
 
 
 def train(
-    model: str = "lenet5",
+    model: str | None = None,
     data: str | os.PathLike[str] | tuple[Any, Any] = "digits",
     *,
     test: tuple[Any, Any] | None = None,
@@ -53,7 +53,8 @@ def train(
 ) -> Model:
     """Trains a network, as `weft train` does: on the CPU the weights have the same bits.
 
-    model: a built-in network, or the path of a .net file. data: the name of a data set ("digits", which
+    model: a built-in network, or the path of a .net file; without one, the network of the model that
+    start_from names, or lenet5. data: the name of a data set ("digits", which
     are drawn; "mnist", "fashion-mnist", ...), a folder or file, or arrays (x, y): uint8 images (n, height, width) or
     (n, channels, height, width), and integer labels (n,), from 0. test: arrays likewise, with labels
     that `data` has; without them, the last tenth of `data`. layout: "channels_last" for images
@@ -70,6 +71,10 @@ def train(
     each Epoch in turn; what one raises ends the training. progress: a bar in a notebook, or a line on
     stderr; None shows it there and on a terminal. out: a folder for the run, or None to write nothing.
     device: "auto", "cpu" or "cuda".
+
+    start_from: a run or a model file whose weights the run begins with. What has the same name and
+    shape is taken over, and the rows of the last layer by the names of their classes; Model.taken says
+    what. freeze: layers that are not trained, by name, as "conv1,conv2" or "conv*".
 
     Ctrl-C ends the training within a twentieth of a second, and a run with a folder can be resumed.
     """
@@ -106,6 +111,7 @@ def train(
     told = [callbacks] if callable(callbacks) else list(callbacks)
     shown = shown_progress(progress)
     history: list[Epoch] = []
+    taken: list[str] = []
 
     def epoch_done(text: str) -> None:
         record = json.loads(text)
@@ -132,8 +138,9 @@ def train(
         path_text("out", out),
         shown.step,
         epoch_done,
+        taken.extend,
     )
-    return Model(network, history)
+    return Model(network, history, taken)
 
 
 def _place(

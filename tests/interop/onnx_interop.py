@@ -54,7 +54,10 @@ __doc__ %= {"limit": LIMIT}
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILT_IN = sorted(path.stem for path in (ROOT / "models" / "networks").glob("*.net"))
 FILES = [ROOT / "examples" / "networks" / "tiny.net", ROOT / "tests" / "interop" / "residual.net",
-         ROOT / "tests" / "interop" / "layers.net", ROOT / "tests" / "interop" / "pools.net"]
+         ROOT / "tests" / "interop" / "layers.net", ROOT / "tests" / "interop" / "pools.net",
+         ROOT / "tests" / "interop" / "blocks.net"]
+OPSETS = 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22  # beside the default, 17
+IN_ALL_SETS = {"lenet5", "resnet9", "blocks"}  # networks whose layers all of these sets have
 
 
 def run(*command):
@@ -140,6 +143,14 @@ def check_export(report, weft, name, model, pictures, pixels):
     spread = np.abs(logits - logits.mean(axis=0)).max()
     report.row(error <= LIMIT and whole and spread > 100 * LIMIT, "weft -> onnx", name,
                f"largest error {error:.1e} of {np.abs(all_at_once).max():.2f}, limit {LIMIT:.0e}")
+    for opset in OPSETS if name in IN_ALL_SETS else ():
+        other = model.with_name(f"{model.stem}-{opset}.onnx")
+        run(weft, "export", model, "--opset", opset, "--out", other)
+        onnx.checker.check_model(onnx.load(other), full_check=True)
+        session = onnxruntime.InferenceSession(other, providers=["CPUExecutionProvider"])
+        error = distance(logits, session.run(["logits"], {"input": images})[0])
+        report.row(error <= LIMIT and onnx.load(other).opset_import[0].version == opset, "weft -> onnx", name,
+                   f"operators of set {opset}: largest error {error:.1e}")
     run(weft, "export", model, "--format", "npz")
     with np.load(model.with_suffix(".npz")) as arrays:
         report.row(same_tensors(dict(arrays), tensors), "weft -> npz", name)

@@ -18,6 +18,7 @@
 #include "models/training/recipes.h"
 #include "models/training/runs/run_state.h"
 #include "models/training/settings.h"
+#include "models/training/start.h"
 
 namespace weft::cli {
 namespace {
@@ -117,12 +118,22 @@ models::TrainConfig read_config(const std::string& path, const models::NetworkOp
   return config;
 }
 
+// The network of --model, else that of the model that --from names, else the usual one; whether
+// the flags say one.
+std::pair<models::NetworkOptions, bool> chosen_network(const TrainFlags& flags) {
+  const auto from = flags.settings.find("start_from");
+  if (flags.model || from == flags.settings.end()) {
+    return {asked_network(flags.model), flags.model.has_value()};
+  }
+  return {models::network_of_start(from->second), true};
+}
+
 // The settings that single flags change.
 models::TrainConfig start_of(const TrainFlags& flags, std::optional<std::string>& dataset) {
   if (flags.recipe && flags.config) {
     throw Error(ErrorKind::usage, "--recipe and --config exclude each other");
   }
-  const models::NetworkOptions asked = asked_network(flags.model);
+  const auto [asked, is_said] = chosen_network(flags);
   models::TrainConfig config = flags.config   ? read_config(*flags.config, asked, dataset)
                                : flags.recipe ? unasked(models::recipe_config(*flags.recipe))
                                               : unasked(models::default_config(asked.name));
@@ -130,10 +141,11 @@ models::TrainConfig start_of(const TrainFlags& flags, std::optional<std::string>
       config.dataset != models::TrainConfig().dataset) {
     dataset = config.dataset;
   }
-  if (flags.model) {
+  if (is_said) {
     config.network.name = asked.name;
     config.network.definition = asked.definition;
   }
+  if (is_said && !flags.model) config.network.dropout = asked.dropout;
   models::TrainConfig changed = config;
   set_given(changed, flags.settings, Given::others);
   models::choose_optimizer(config, changed.optimizer);
@@ -191,6 +203,7 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
          fmt::format("network: {}; or FILE.net, a text with a layer in each line; default {}",
                      names, kModel))
       ->type_name("NAME");
+  add_settings(app, "Start from a model", flags.settings);
   add_data_flags(app, flags.data, "mnist, or the built-in digits when it cannot be had");
   add_own_data_flags(app, flags.data.own, true);
   add_settings(app, "Data", flags.settings);

@@ -44,7 +44,7 @@ double within(double x, double low, double high) {
 
 // ---- Operators of numbers.
 
-using Operator = double (*)(const Attributes& said, double a, double b);
+using Operator = double (*)(const Attributes& said, double a, double b, double c);
 
 struct Known {
   std::string_view type;
@@ -54,44 +54,52 @@ struct Known {
 };
 
 const Known kOperators[] = {
-    {"Abs", 1, [](const Attributes&, double a, double) { return std::fabs(a); }},
-    {"Add", 2, [](const Attributes&, double a, double b) { return a + b; }},
+    {"Abs", 1, [](const Attributes&, double a, double, double) { return std::fabs(a); }},
+    {"Add", 2, [](const Attributes&, double a, double b, double) { return a + b; }},
     {"Clip",
      1,
-     [](const Attributes& said, double a, double) {
+     [](const Attributes& said, double a, double, double) {
        return within(a, double{said.real("min", -INFINITY)}, double{said.real("max", INFINITY)});
      },
      {"min", "max"}},
-    {"Div", 2, [](const Attributes&, double a, double b) { return a / b; }},
+    {"Div", 2, [](const Attributes&, double a, double b, double) { return a / b; }},
     {"Elu",
      1,
-     [](const Attributes& said, double a, double) {
+     [](const Attributes& said, double a, double, double) {
        return a > 0 ? a : double{said.real("alpha", 1)} * std::expm1(a);
      },
      {"alpha"}},
-    {"Erf", 1, [](const Attributes&, double a, double) { return std::erf(a); }},
-    {"Exp", 1, [](const Attributes&, double a, double) { return std::exp(a); }},
+    {"Erf", 1, [](const Attributes&, double a, double, double) { return std::erf(a); }},
+    {"Exp", 1, [](const Attributes&, double a, double, double) { return std::exp(a); }},
+    {"Greater", 2, [](const Attributes&, double a, double b, double) { return a > b ? 1.0 : 0; }},
+    {"GreaterOrEqual", 2,
+     [](const Attributes&, double a, double b, double) { return a >= b ? 1.0 : 0; }},
     {"HardSigmoid",
      1,
-     [](const Attributes& said, double a, double) {
+     [](const Attributes& said, double a, double, double) {
        return within(double{said.real("alpha", 0.2f)} * a + double{said.real("beta", 0.5f)}, 0, 1);
      },
      {"alpha", "beta"}},
+    {"Less", 2, [](const Attributes&, double a, double b, double) { return a < b ? 1.0 : 0; }},
+    {"LessOrEqual", 2,
+     [](const Attributes&, double a, double b, double) { return a <= b ? 1.0 : 0; }},
     {"LeakyRelu",
      1,
-     [](const Attributes& said, double a, double) {
+     [](const Attributes& said, double a, double, double) {
        return a > 0 ? a : double{said.real("alpha", 0.01f)} * a;
      },
      {"alpha"}},
-    {"Mul", 2, [](const Attributes&, double a, double b) { return a * b; }},
-    {"Neg", 1, [](const Attributes&, double a, double) { return -a; }},
-    {"Pow", 2, [](const Attributes&, double a, double b) { return std::pow(a, b); }},
-    {"Reciprocal", 1, [](const Attributes&, double a, double) { return 1 / a; }},
-    {"Relu", 1, [](const Attributes&, double a, double) { return std::max(a, 0.0); }},
-    {"Sigmoid", 1, [](const Attributes&, double a, double) { return 1 / (1 + std::exp(-a)); }},
-    {"Sqrt", 1, [](const Attributes&, double a, double) { return std::sqrt(a); }},
-    {"Sub", 2, [](const Attributes&, double a, double b) { return a - b; }},
-    {"Tanh", 1, [](const Attributes&, double a, double) { return std::tanh(a); }},
+    {"Mul", 2, [](const Attributes&, double a, double b, double) { return a * b; }},
+    {"Neg", 1, [](const Attributes&, double a, double, double) { return -a; }},
+    {"Pow", 2, [](const Attributes&, double a, double b, double) { return std::pow(a, b); }},
+    {"Reciprocal", 1, [](const Attributes&, double a, double, double) { return 1 / a; }},
+    {"Relu", 1, [](const Attributes&, double a, double, double) { return std::max(a, 0.0); }},
+    {"Sigmoid", 1,
+     [](const Attributes&, double a, double, double) { return 1 / (1 + std::exp(-a)); }},
+    {"Sqrt", 1, [](const Attributes&, double a, double, double) { return std::sqrt(a); }},
+    {"Sub", 2, [](const Attributes&, double a, double b, double) { return a - b; }},
+    {"Tanh", 1, [](const Attributes&, double a, double, double) { return std::tanh(a); }},
+    {"Where", 3, [](const Attributes&, double a, double b, double c) { return a != 0 ? b : c; }},
 };
 
 const Known* known(const NodeProto& node) {
@@ -272,8 +280,8 @@ class Activations {
   Function function_of(const std::map<std::size_t, Step>& steps, const std::string& x) const {
     struct Computed {
       Step step;
-      int from[2] = {-1, -1};  // -1: a number, 0: x, else a computed one
-      double number[2] = {0, 0};
+      int from[3] = {-1, -1, -1};  // -1: a number, 0: x, else a computed one
+      double number[3] = {0, 0, 0};
     };
     std::vector<Computed> all;
     std::map<std::string, int, std::less<>> at = {{x, 0}};
@@ -295,7 +303,7 @@ class Activations {
                                       : made[static_cast<std::size_t>(computed.from[i])];
         };
         made.push_back(computed.step.known->compute(Attributes(*computed.step.node, where),
-                                                    input(0), input(1)));
+                                                    input(0), input(1), input(2)));
       }
       return made.back();
     };

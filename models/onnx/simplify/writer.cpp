@@ -62,6 +62,11 @@ std::optional<NodeProto> Writer::as_cast(const NodeProto& node) const {
 
 void Writer::write_node(const NodeProto& node) {
   if (const std::optional<NodeProto> cast = as_cast(node)) return write_node(*cast);
+  if (node.op_type() == "Sum" && node.input_size() == 2 && is_onnx_domain(node.domain())) {
+    NodeProto add = node;
+    add.set_op_type("Add");
+    return write_node(add);
+  }
   using Write = bool (Writer::*)(const NodeProto&);
   static const std::map<std::string_view, Write> known = {
       {"Identity", &Writer::write_identity},

@@ -9,6 +9,7 @@
 #include "models/files/state_dict.h"
 #include "models/training/runs/run_directory.h"
 #include "models/training/settings.h"
+#include "models/training/start.h"
 
 namespace weft::models {
 
@@ -57,6 +58,7 @@ NewRun check_new_run(const TrainConfig& config, const data::Dataset& dataset,
   NewRun run{make_network(config.network), {}};
   check_dataset(dataset, config);
   check_augmentation(config);
+  frozen_layers(*run.net, config.freeze);
   run.prepared = prepared ? std::move(*prepared) : prepare(dataset, config);
   return run;
 }

@@ -80,9 +80,34 @@ TEST(Onnx, AFileThatWasChangedIsReadAsItIs) {
   EXPECT_EQ(found.info.class_names.front(), "class 0");  // still says this
 }
 
+TEST(Onnx, AnotherSetOfOperatorsIsWrittenWhereItHasThem) {
+  const TemporaryFolder folder;
+  const auto written = [&](const char* definition, std::int64_t opset) {
+    write_onnx(folder / "m.onnx", random_model(network_file(definition)), opset);
+    onnx::ModelProto file;
+    EXPECT_TRUE(file.ParseFromString(read_text(folder / "m.onnx")));
+    return std::pair(file.opset_import(0).version(), file.ir_version());
+  };
+  using Versions = std::pair<std::int64_t, std::int64_t>;
+  EXPECT_EQ(written(kSmallNetwork, 11), Versions(11, 6));
+  EXPECT_EQ(written(kSmallNetwork, 0), Versions(17, 8));
+  EXPECT_EQ(written(kSmallNetwork, 22), Versions(22, 10));
+  EXPECT_EQ(written("group_norm 1\nlinear classes\n", 0), Versions(21, 10));
+  const auto refuses = [&](const char* definition, std::int64_t opset, const char* message) {
+    return throws(ErrorKind::usage, message, [&] { written(definition, opset); });
+  };
+  EXPECT_TRUE(refuses("hard_swish\nlinear classes\n", 13,
+                      "--opset 13 has no HardSwish, which hard_swish1 is: expected 14 or later"));
+  EXPECT_TRUE(refuses("layer_norm\nlinear classes\n", 16, "expected 17 or later"));
+  EXPECT_TRUE(refuses("group_norm 1\nlinear classes\n", 20, "expected 21 or later"));
+  EXPECT_TRUE(refuses(kSmallNetwork, 10, "expected a set of operators from 11 to 22, found 10"));
+}
+
 TEST(Onnx, ExportSaysWhatOtherProgramsNeed) {
   onnx::ModelProto file = file_of(random_model(network_file(kSmallNetwork)));
   EXPECT_EQ(file.opset_import(0).version(), kOnnxOpset);
+  EXPECT_EQ(file.producer_name(), "weft");
+  EXPECT_FALSE(file.producer_version().empty());
   const auto& input = file.graph().input(0);
   EXPECT_EQ(input.name(), "input");
   EXPECT_EQ(input.type().tensor_type().shape().dim(0).dim_param(), "batch");

@@ -69,6 +69,26 @@ TEST(OnnxActivations, NumbersThatNoLayerHasAreRefused) {
   EXPECT_TRUE(refuses("Elu", "gamma", 1, "Weft does not know its attribute \"gamma\""));
 }
 
+// As the ONNX project's functions write them: a branch that Where chooses, and a Sum of two values.
+TEST(OnnxActivations, AChoiceByWhereIsRecognised) {
+  for (const char* comparison : {"Less", "LessOrEqual", "Greater", "GreaterOrEqual"}) {
+    onnx::ModelProto file = plain_file(with_line("relu"));
+    file.mutable_graph()->mutable_node()->DeleteSubrange(1, 1);  // the ReLU
+    add_tensor(file, "zero", {}, {0});
+    add_tensor(file, "slope", {}, {0.125f});
+    const bool is_less = comparison[0] == 'L';
+    add_node_at_end(file, comparison, {"conv1", "zero"}, "chosen");
+    add_node_at_end(file, "Mul", {"slope", "conv1"}, "small");
+    add_node_at_end(file, "Where",
+                    {"chosen", is_less ? "small" : "conv1", is_less ? "conv1" : "small"}, "made");
+    EXPECT_EQ(definition_in(file_ending_in(file, "made")), with_line("leaky_relu 0.125"));
+  }
+  onnx::ModelProto file = plain_file(with_line("residual {\n  tanh\n}"));
+  EXPECT_TRUE(definition_in(file).find("residual") != std::string::npos);
+  node_named(file, "add1").set_op_type("Sum");
+  EXPECT_EQ(definition_in(file), with_line("residual {\n  tanh\n}"));
+}
+
 // Min and Max with numbers, in both orders.
 TEST(OnnxActivations, TwoBoundsAreAClip) {
   onnx::ModelProto file = plain_file(with_line("relu"));
