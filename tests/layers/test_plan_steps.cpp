@@ -2,9 +2,11 @@
 // A step neither allocates nor synchronises, so it can be captured in a graph and replayed.
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <set>
 
 #include "tests/layers/plan_test.h"
 
@@ -114,6 +116,63 @@ TEST_P(PlanSteps, EveryBackwardReportsItsGradients) {
     EXPECT_EQ(second_half,
               std::vector<float>(result.gradients.begin() + middle, result.gradients.end()));
   }
+}
+
+// The gradients of frozen layers are not touched, and the others have the bits that they have
+// anyway.
+TEST_P(PlanSteps, FrozenLayersGetNoGradients) {
+  for (const bool fuse : {true, false}) {
+    Instance whole(kSample, everything(), stream());
+    const std::vector<float> x = random_floats(5 * kPixels, 51), dy = random_floats(20, 52);
+    const layers::KernelChoice kernels{.fuse = fuse};
+    const auto gradients_of = [&](Instance& instance) {
+      Plan plan = instance.plan(5, Phase::training, kernels);
+      forward(plan, x);
+      fill(plan.output_gradient(), dy, stream());
+      plan.backward(GradientMode::overwrite, stream());
+      return instance.gradients();
+    };
+    const std::vector<float> expected = gradients_of(whole);
+    for (const std::set<std::string>& names :
+         {std::set<std::string>{"conv1"}, {"fc1", "fc3"}, {"conv1", "fc4"}, {"fc2"}}) {
+      SCOPED_TRACE(*names.begin());
+      Instance part(kSample, everything(), stream());
+      for (const auto& layer : part.net.layers()) {
+        part.weights.frozen.push_back(names.contains(layer->name()));
+      }
+      const std::vector<float> found = gradients_of(part);
+      for (const layers::NamedSlice& slice : part.net.slices()) {
+        if (!slice.trainable) continue;
+        const bool frozen = names.contains(slice.name.substr(0, slice.name.find('.')));
+        for (std::int64_t i = slice.offset; i < slice.offset + slice.shape.elements(); ++i) {
+          const auto at = static_cast<std::size_t>(i);
+          if (frozen) {
+            EXPECT_TRUE(std::isnan(found[at])) << slice.name;
+          } else {
+            EXPECT_EQ(found[at], expected[at]) << slice.name;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Frozen in front of all that is trained, a batch normalisation takes its stored statistics.
+TEST_P(PlanSteps, FrozenBatchNormalisationKeepsItsStatistics) {
+  Instance instance(kSample, everything(), stream());
+  for (const auto& layer : instance.net.layers()) {
+    instance.weights.frozen.push_back(layer->name() == "conv1" || layer->name() == "bn");
+  }
+  const std::vector<float> before = to_host(instance.weights.buffers.view<float>(), stream());
+  Plan plan = instance.plan(5, Phase::training);
+  forward(plan, random_floats(5 * kPixels, 51));
+  fill(plan.output_gradient(), random_floats(20, 52), stream());
+  plan.backward(GradientMode::overwrite, stream());
+  EXPECT_EQ(to_host(instance.weights.buffers.view<float>(), stream()), before);
+  instance.weights.frozen[0] = false;  // conv1
+  EXPECT_THROW(instance.plan(5, Phase::training), Error);
+  instance.weights.frozen.pop_back();
+  EXPECT_THROW(instance.plan(5, Phase::training), Error);
 }
 
 WEFT_ON_EACH_DEVICE(PlanSteps);
