@@ -139,7 +139,7 @@ Dataset load_one(const fs::path& path, const FolderOptions& options) {
     throw Error(ErrorKind::data,
                 str("--data: there is no folder ", path.string(), ", and no such file"));
   }
-  if (!is_folder && has_picture_ending(path.string())) {
+  if (!is_folder && (has_picture_ending(path) || has_ending_of_unread_picture(path))) {
     throw Error(ErrorKind::data,
                 str(path.string(), " is a picture: expected a folder with a folder ",
                     "of pictures for each class, or a table"));

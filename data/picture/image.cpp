@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 
+#include "data/picture/other_formats.h"
 #include "data/picture/picture.h"
 #include "data/picture/stb.h"
 #include "engine/error.h"
@@ -74,6 +75,7 @@ Picture decode(std::span<const std::uint8_t> bytes, Decode Format::*kind, const 
     return format->decode_deep != nullptr ? format->decode_deep(bytes, name, sample_bits)
                                           : (format->*kind)(bytes, name);
   }
+  if (const std::string other = refusal_of_format(bytes); !other.empty()) throw refuse(other);
   throw refuse(str("not a picture in a known format: expected ", kPictureFormats));
 }
 
@@ -132,12 +134,26 @@ bool is_picture(std::span<const std::uint8_t> bytes) {
   return format_of(bytes) != nullptr;
 }
 
+namespace {
+
+bool has_ending(const std::filesystem::path& path, std::span<const std::string_view> endings) {
+  std::string ending = path.extension().string();
+  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::find(endings.begin(), endings.end(), ending) != endings.end();
+}
+
+}  // namespace
+
 bool has_picture_ending(const std::filesystem::path& path) {
   constexpr std::string_view kEndings[] = {".png", ".jpg", ".jpeg", ".gif", ".webp",
                                            ".bmp", ".pnm", ".pgm",  ".ppm"};
-  std::string ending = path.extension().string();
-  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return std::count(std::begin(kEndings), std::end(kEndings), ending) > 0;
+  return has_ending(path, kEndings);
+}
+
+bool has_ending_of_unread_picture(const std::filesystem::path& path) {
+  constexpr std::string_view kEndings[] = {".heic", ".heif", ".avif", ".tif",
+                                           ".tiff", ".jxl",  ".jp2"};
+  return has_ending(path, kEndings);
 }
 
 std::string SampleDepth::assumption() const {

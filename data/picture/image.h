@@ -51,7 +51,8 @@ struct RgbImage {
 };
 
 bool is_picture(std::span<const std::uint8_t> bytes);  // by the magic numbers of those formats
-bool has_picture_ending(const std::filesystem::path& path);  // .png, .JPG, ...
+bool has_picture_ending(const std::filesystem::path& path);            // .png, .JPG, ...
+bool has_ending_of_unread_picture(const std::filesystem::path& path);  // .heic, .TIF, ...
 bool reads_webp();  // false when Weft was built without libwebp: WebP is refused as unsupported
 
 // "PNG, JPEG, ...": what files may be, for messages and help.
@@ -59,7 +60,7 @@ inline constexpr const char* kPictureFormats = "PNG, JPEG, GIF, WebP, BMP or bin
 
 // A camera's orientation (Exif) is applied. Transparent parts are shown on white paper, in a grey
 // image on black when what is visible is light. Throws data for anything that is not such a
-// picture.
+// picture, and names the format of HEIC, TIFF and others that are not read.
 //
 // White in a PNG of 16 bits a sample has the bits that its sBIT chunk states, else `sample_bits`,
 // else, with 0, those that its largest sample needs. Where a sample is larger than the first two

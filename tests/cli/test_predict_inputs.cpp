@@ -75,7 +75,10 @@ TEST_F(PredictInputs, AFolderStandsForItsPictures) {
     write_picture(name);
   }
   write("scans/notes.txt", "no picture, and nobody says that it is one");
-  EXPECT_EQ(files_of({"scans"}), (Names{"scans/B.PNG", "scans/page9.png", "scans/page10.png"}));
+  EXPECT_EQ(files_of({"scans"}),
+            (Names{"scans/B.PNG", "scans/page9.png", "scans/page10.png", "scans/deeper/c.png"}));
+  EXPECT_NE(predict({"scans"}).err.find("weft: scans: 4 pictures in 2 folders\n"),
+            std::string::npos);
   EXPECT_EQ(files_of({"scans/deeper/", "scans/B.PNG"}),
             (Names{"scans/deeper/c.png", "scans/B.PNG"}));
   fs::create_directory(folder() / "empty");
@@ -215,6 +218,24 @@ TEST_F(PredictInputs, BadPicturesAreListedLast) {
   const std::vector<std::string> lines = lines_of(mixed.out);
   ASSERT_EQ(lines.size(), 5u) << mixed.out;
   EXPECT_TRUE(lines[1].starts_with("z.png")) << mixed.out;
+}
+
+TEST_F(PredictInputs, AFormatThatIsNotReadIsNamed) {
+  write("scans/a.heic", std::string("\0\0\0\x18"
+                                    "ftypheic\0\0\0\0",
+                                    16));
+  write("scans/b.tif", std::string("II*\0\x08\0\0\0", 8));
+  write("scans/c.png", "%PDF-1.7\n");
+  write_picture("scans/d.png");
+  const Outcome outcome = predict({"scans"});
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_EQ(lines_of(outcome.out).size(), 1u) << outcome.out;
+  for (const char* line : {"scans/a.heic: this is HEIC, which is not read: save it as JPEG or PNG",
+                           "scans/b.tif: this is TIFF, which is not read",
+                           "scans/c.png: this is PDF, which is not read"}) {
+    EXPECT_NE(outcome.err.find(line), std::string::npos) << outcome.err;
+  }
+  expect_error(weft({"histogram", "scans/a.heic"}), 3, "scans/a.heic: this is HEIC");
 }
 
 TEST_F(PredictInputs, CsvHoldsARowForEachFile) {

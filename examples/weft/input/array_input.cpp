@@ -16,6 +16,7 @@
 #include "data/arrays/npy_header.h"
 #include "data/arrays/number_text.h"
 #include "data/files/file_io.h"
+#include "data/picture/other_formats.h"
 #include "engine/error.h"
 #include "engine/names.h"
 #include "examples/weft/input/flags.h"
@@ -204,6 +205,9 @@ std::variant<data::NpyArray, data::RgbImage> read_array_or_picture(const std::st
     }
     return data::decode_rgb_image(
         {reinterpret_cast<const std::uint8_t*>(first.data()), first.size()}, input_name(path));
+  }
+  if (const std::string refusal = data::refusal_of_format(start); !refusal.empty()) {
+    throw Error(ErrorKind::data, str(input_name(path), ": ", refusal));
   }
   return read_text(source, input_name(path), std::move(first), flags);
 }

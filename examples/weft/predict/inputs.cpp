@@ -19,33 +19,66 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_picture_name(const fs::path& path) {
-  return !path.filename().string().starts_with('.') && data::has_picture_ending(path);
+  return !path.filename().string().starts_with('.') &&
+         (data::has_picture_ending(path) || data::has_ending_of_unread_picture(path));
+}
+
+bool comes_before(const std::string& a, const std::string& b) {
+  return strverscmp(a.c_str(), b.c_str()) < 0;
+}
+
+// What a folder and the folders in it hold.
+struct Found {
+  std::vector<std::string> paths;
+  std::vector<std::string> outside;  // links that lead out of the folder that was named
+  std::size_t folders = 0;           // that hold pictures
+  std::string problem = "";          // of the first folder that cannot be listed
+};
+
+// The pictures of a folder in order, then those of its folders. Links to folders are not entered.
+void walk(const fs::path& folder, const fs::path& root, int depth, Found& found) {
+  constexpr int kDeepest = 32;
+  std::vector<std::string> paths, folders;
+  std::error_code code, unknown;
+  for (fs::directory_iterator entry(folder, code), end; !code && entry != end;
+       entry.increment(code)) {
+    const std::string name = entry->path().filename().string();
+    if (entry->is_directory(unknown)) {
+      const bool is_entered = !name.starts_with('.') && !entry->is_symlink(unknown);
+      if (is_entered && depth < kDeepest) folders.push_back(entry->path().string());
+    } else if (is_picture_name(entry->path())) {
+      paths.push_back(entry->path().string());
+      if (entry->is_symlink(unknown) && data::leads_out(root, entry->path())) {
+        found.outside.push_back(name);
+      }
+    }
+  }
+  if (code && found.problem.empty()) {
+    found.problem = str(folder.string(), ": cannot be listed: ", code.message());
+  }
+  found.folders += paths.empty() ? 0 : 1;
+  std::sort(paths.begin(), paths.end(), comes_before);
+  std::sort(folders.begin(), folders.end(), comes_before);
+  found.paths.insert(found.paths.end(), paths.begin(), paths.end());
+  for (const std::string& inner : folders) walk(inner, root, depth + 1, found);
 }
 
 void add_folder(const std::string& folder, data::Links links, std::vector<PictureInput>& inputs) {
-  std::vector<std::string> paths, outside;
-  std::error_code code, unknown;
-  const fs::path canonical = fs::canonical(folder, unknown);
-  for (fs::directory_iterator entry(folder, code), end; !code && entry != end;
-       entry.increment(code)) {
-    if (is_picture_name(entry->path()) && !entry->is_directory(unknown)) {
-      paths.push_back(entry->path().string());
-      const std::string name = entry->path().filename().string();
-      if (entry->is_symlink(unknown) && data::leads_out(canonical, entry->path()))
-        outside.push_back(name);
-    }
+  std::error_code unknown;
+  Found found;
+  walk(folder, fs::canonical(folder, unknown), 0, found);
+  std::sort(found.outside.begin(), found.outside.end());
+  data::judge_links(folder, found.outside, links,
+                    [](const std::string& line) { print_notice(line); });
+  if (found.folders > 1) {
+    print_notice(str(folder, ": ", found.paths.size(), " pictures in ", found.folders, " folders"));
   }
-  std::sort(outside.begin(), outside.end());
-  data::judge_links(folder, outside, links, [](const std::string& line) { print_notice(line); });
-  if (code || paths.empty()) {
-    inputs.push_back({folder, str(folder, code ? ": cannot be listed: " + code.message()
-                                               : ": no pictures in this folder")});
-    return;
+  for (std::string& path : found.paths) inputs.push_back({std::move(path), ""});
+  if (!found.problem.empty()) {
+    inputs.push_back({folder, found.problem});
+  } else if (found.paths.empty()) {
+    inputs.push_back({folder, folder + ": no pictures in this folder"});
   }
-  std::sort(paths.begin(), paths.end(), [](const std::string& a, const std::string& b) {
-    return strverscmp(a.c_str(), b.c_str()) < 0;
-  });
-  for (std::string& path : paths) inputs.push_back({std::move(path), ""});
 }
 
 void add_path(const std::string& path, data::Links links, std::vector<PictureInput>& inputs) {

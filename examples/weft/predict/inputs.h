@@ -15,10 +15,10 @@ struct PictureInput {
   std::string problem;  // why this argument stands for no picture; empty when it does
 };
 
-// A folder stands for the pictures in it, told by their endings and sorted with numbers by value. A
-// name with *, ? or [ that is no file stands for what it matches. A line tells of the links among a
-// folder's pictures that lead out of it. Throws usage when "-" is given twice, and data for links
-// that are refused.
+// A folder stands for the pictures in it and then in the folders in it, told by their endings and
+// sorted with numbers by value; a line counts those of several folders. A name with *, ? or [ that
+// is no file stands for what it matches. A line tells of the links among a folder's pictures that
+// lead out of it. Throws usage when "-" is given twice, and data for links that are refused.
 std::vector<PictureInput> expand_inputs(const std::vector<std::string>& arguments,
                                         data::Links links = data::Links::followed);
 
