@@ -6,7 +6,7 @@ from pathlib import Path
 
 import weft
 
-TYPES = {"N": "int", "X": "float", "": "bool"}
+TYPES = {"N": "int", "X": "float", "TEXT": "str", "": "bool"}
 
 lines = ["from typing import Literal, TypedDict\n", "class Given(TypedDict, total=False):"]
 for one in weft.settings():

@@ -71,6 +71,7 @@ const Offer kOffers[] = {
     {" data", "NAME", sets},
     {" inspect", "MODEL", [] { return words_of_rows(models::networks()); }, ".safetensors .net"},
     {"", "MODEL", nullptr, ".safetensors"},
+    {"", "--from", nullptr, ".safetensors"},
     {"", "IMAGE", nullptr, kPictures},
     {"", "FILE.onnx", nullptr, ".onnx"},
     {"", "FILE.html", nullptr, ".html"},

@@ -258,7 +258,7 @@ class Setting(NamedTuple):
     flag: str  #: of `weft train`
     text: str  #: what `weft train --help` says of it
     keyword: str  #: of weft.train()
-    values: str  #: "N": a whole number, "X": a number, "sgd|adamw": one of these; "": True or False
+    values: str  #: "N": a whole number, "X": a number, "TEXT": any text, "sgd|adamw": one of these, "": a switch
 
 
 class Settings(list[Setting]):
