@@ -166,7 +166,7 @@ void drop_dotted_lines(std::vector<Piece>& pieces, const Plane& ink, float certa
   }
   std::erase_if(pieces, [&](const Piece& piece) {
     const bool is_dot = std::find(best.begin(), best.end(), &piece) != best.end();
-    left_out.small += is_dot && counts_as_mark(piece, ink) ? 1 : 0;
+    if (is_dot && counts_as_mark(piece, ink)) left_out.add(&LeftOut::small, piece.box);
     return is_dot;
   });
 }

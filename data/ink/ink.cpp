@@ -40,7 +40,9 @@ std::vector<Piece> writing(const Darkness& darkness, float weak, float certain, 
         std::count_if(piece.pixels.begin(), piece.pixels.end(),
                       [&](std::size_t at) { return darkness.is_table.values[at] > 0; });
     const bool is_table = 2 * on_table > static_cast<std::ptrdiff_t>(piece.pixels.size());
-    left_out.at_border += is_table && counts_as_mark(piece, darkness.ink) ? 1 : 0;
+    if (is_table && counts_as_mark(piece, darkness.ink)) {
+      left_out.add(&LeftOut::at_border, piece.box);
+    }
     return is_table;
   });
   drop_dirt(pieces, darkness.ink, certain, left_out);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "data/picture/plane.h"
 
@@ -31,9 +32,14 @@ struct Mark {
 
 // Marks that were taken for no writing. Specks of a few pixels are not counted.
 struct LeftOut {
-  std::size_t small = 0;      // much smaller than the largest mark, or than the others
-  std::size_t at_border = 0;  // along the border, as a table beside the sheet lies
+  std::size_t small = 0;           // much smaller than the largest mark, or than the others
+  std::size_t at_border = 0;       // along the border, as a table beside the sheet lies
+  std::vector<InkBox> boxes = {};  // of those that were counted
   std::size_t count() const { return small + at_border; }
+  void add(std::size_t LeftOut::*kind, const InkBox& box) {
+    ++(this->*kind);
+    boxes.push_back(box);
+  }
   // "23 small marks and 1 along the border were left out"; "" for none.
   std::string text() const;
 };

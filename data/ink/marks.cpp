@@ -118,13 +118,14 @@ double typical_height(const std::vector<Piece>& pieces) {
   return static_cast<double>(heights[heights.size() * 3 / 4]);
 }
 
-// Erases the pieces of which `is` is true, and adds those that count to `count`.
+// Erases the pieces of which `is` is true, and counts those that are more than specks.
 template <class Is>
-void drop(std::vector<Piece>& pieces, const Plane& ink, std::size_t& count, Is is) {
+void drop(std::vector<Piece>& pieces, const Plane& ink, LeftOut& left_out,
+          std::size_t LeftOut::*count, Is is) {
   std::erase_if(pieces, [&](const Piece& piece) {
-    const bool drops = is(piece);
-    count += drops && counts_as_mark(piece, ink) ? 1 : 0;
-    return drops;
+    if (!is(piece)) return false;
+    if (counts_as_mark(piece, ink)) left_out.add(count, piece.box);
+    return true;
   });
 }
 
@@ -174,7 +175,7 @@ void drop_dirt(std::vector<Piece>& pieces, const Plane& ink, float certain, Left
         return !piece.is_surround && static_cast<double>(piece.box.height) >= whole;
       });
   if (has_writing) {
-    drop(pieces, ink, left_out.at_border, [&](const Piece& piece) {
+    drop(pieces, ink, left_out, &LeftOut::at_border, [&](const Piece& piece) {
       const bool is_digit = is_row && piece.box.width <= piece.box.height && piece.box.left > 0 &&
                             piece.box.right() < ink.width;
       return piece.is_surround && !is_digit;
@@ -187,7 +188,7 @@ void drop_dirt(std::vector<Piece>& pieces, const Plane& ink, float certain, Left
   const double speck = std::max(std::min(kLeastSize, 0.03 * side), kSpeck * side);
   const Pen pen = pen_of(pieces, ink, certain);
   const double usual = pen.mass > 0 ? pen.mass : largest.mass;
-  drop(pieces, ink, left_out.small, [&](const Piece& piece) {
+  drop(pieces, ink, left_out, &LeftOut::small, [&](const Piece& piece) {
     const bool is_inside = united(largest.box, piece.box) == largest.box;
     return piece.mass < (is_inside ? kLeastShareInside : kLeastShare) * usual ||
            static_cast<double>(std::max(piece.box.width, piece.box.height)) < speck;
@@ -218,7 +219,7 @@ std::vector<Piece> join_parts(std::vector<Piece> pieces, const Plane& ink, LeftO
     constexpr double kStrip = 0.0125;  // of the shorter side
     const auto strip = std::max<std::int64_t>(
         2, std::llround(kStrip * static_cast<double>(std::min(ink.width, ink.height))));
-    drop(pieces, ink, left_out.at_border, [&](const Piece& piece) {
+    drop(pieces, ink, left_out, &LeftOut::at_border, [&](const Piece& piece) {
       const InkBox& box = piece.box;
       return (piece.is_at_border && static_cast<double>(box.height) < whole) ||
              box.right() <= strip || box.bottom() <= strip || box.left >= ink.width - strip ||
@@ -226,7 +227,7 @@ std::vector<Piece> join_parts(std::vector<Piece> pieces, const Plane& ink, LeftO
     });
   }
   const double least = 0.35 * typical_height(pieces);
-  drop(pieces, ink, left_out.small, [&](const Piece& piece) {
+  drop(pieces, ink, left_out, &LeftOut::small, [&](const Piece& piece) {
     if (static_cast<double>(piece.box.height) >= kLeastRing * least && is_ring(piece, ink)) {
       return false;  // a small zero
     }

@@ -201,6 +201,13 @@ std::vector<std::uint8_t> pixels_like_mnist(const Mark& mark, PictureSize size) 
   return to_bytes(place_like_mnist(scale_into(without_hairlines(mark.ink, box), box), size));
 }
 
+// With its boxes in pixels of the picture.
+LeftOut left_out_of(const Finding& found) {
+  LeftOut left_out = found.left_out;
+  for (InkBox& box : left_out.boxes) box = in_picture(box, found.plane, found.from);
+  return left_out;
+}
+
 PreparedImage prepared_like_mnist(const Mark& mark, std::size_t marks, const Finding& found,
                                   PictureSize size) {
   return {pixels_like_mnist(mark, size),
@@ -208,7 +215,7 @@ PreparedImage prepared_like_mnist(const Mark& mark, std::size_t marks, const Fin
           in_picture(mark.box, found.plane, found.from),
           mark.row,
           marks,
-          found.left_out};
+          left_out_of(found)};
 }
 
 // Characters, and how likely they are: the sum of the logarithms of their probabilities, less a

@@ -42,7 +42,7 @@ struct PreparedImage {
   InkBox box;             // where it is in the picture, in the picture's pixels
   std::int64_t row = 0;   // of the writing, from 0
   std::size_t marks = 0;  // how many were found in the whole picture, this one included
-  LeftOut left_out = {};  // in the whole picture
+  LeftOut left_out = {};  // in the whole picture, and its pixels
 };
 
 // Where a picture has several marks, `mnist` takes the largest, and prefers those that do not touch

@@ -160,7 +160,11 @@ TEST_F(PredictInputs, WhatWasLeftOutIsSaid) {
   EXPECT_EQ(json_lines(predict({"dots.png", "--json"}).out).at(0).at("left_out"), 7);
   const Outcome all = predict({"dots.png", "--all"});
   EXPECT_EQ(lines_of(all.out).back(), "  7 small marks were left out");
-  EXPECT_EQ(json_lines(predict({"dots.png", "--all", "--json"}).out).at(0).at("left_out"), 7);
+  const auto read = json_lines(predict({"dots.png", "--all", "--json"}).out).at(0);
+  EXPECT_EQ(read.at("left_out"), 7);
+  ASSERT_EQ(read.at("left_out_boxes").size(), 7u);
+  EXPECT_EQ(read.at("left_out_boxes").at(0).dump(), R"({"height":4,"left":10,"top":20,"width":4})");
+  EXPECT_NE(predict({"dots.png", "--all", "--show"}).out, all.out);
   write_picture("clean.png");
   EXPECT_EQ(predict({"clean.png"}).err, "");
   EXPECT_EQ(json_lines(predict({"clean.png", "--json"}).out).at(0).at("left_out"), 0);

@@ -21,7 +21,12 @@ double certainty(const ReadMark& mark) {
   return mark.answer.probabilities[mark.answer.ranking.front()];
 }
 
-// The picture, light ink on dark, at most `columns` wide, with white frames.
+nlohmann::ordered_json box_as_json(const data::InkBox& box) {
+  return {{"left", box.left}, {"top", box.top}, {"width", box.width}, {"height", box.height}};
+}
+
+// The picture, light ink on dark, at most `columns` wide, with white frames. Those of what was left
+// out are dotted.
 data::GreyImage framed(const data::GreyImage& image, const std::vector<ReadMark>& marks,
                        int columns) {
   const auto most = std::min<std::int64_t>(columns, image.width);
@@ -37,19 +42,20 @@ data::GreyImage framed(const data::GreyImage& image, const std::vector<ReadMark>
     if (x < 0 || y < 0 || x >= most || y >= height) return;
     result.pixels[static_cast<std::size_t>(y * most + x)] = 255;
   };
-  for (const ReadMark& mark : marks) {
-    const data::InkBox& box = mark.prepared.box;
+  const auto frame = [&](const data::InkBox& box, std::int64_t step) {
     const std::int64_t left = scaled(box.left) - 1, right = scaled(box.right()) + 1;
     const std::int64_t top = scaled(box.top) - 1, bottom = scaled(box.bottom()) + 1;
-    for (std::int64_t x = left; x <= right; ++x) {
+    for (std::int64_t x = left; x <= right; x += step) {
       dot(x, top);
       dot(x, bottom);
     }
-    for (std::int64_t y = top; y <= bottom; ++y) {
+    for (std::int64_t y = top; y <= bottom; y += step) {
       dot(left, y);
       dot(right, y);
     }
-  }
+  };
+  for (const data::InkBox& box : marks.front().prepared.left_out.boxes) frame(box, 2);
+  for (const ReadMark& mark : marks) frame(mark.prepared.box, 1);
   return result;
 }
 
@@ -97,19 +103,21 @@ std::string marks_as_json(const std::string& path, const std::vector<ReadMark>& 
   event["text"] = text_of(marks, classes);
   event["inverted"] = marks.front().prepared.inverted;
   event["left_out"] = marks.front().prepared.left_out.count();
+  event["left_out_boxes"] = nlohmann::ordered_json::array();
+  for (const data::InkBox& box : marks.front().prepared.left_out.boxes) {
+    event["left_out_boxes"].push_back(box_as_json(box));
+  }
   event["output"] = models::name_of(info.output);
   event["normalisation"] = models::name_of(info.normalisation);
   for (const ReadMark& mark : marks) {
     const data::InkBox& box = mark.prepared.box;
-    event["marks"].push_back(
-        {{"label", mark.answer.ranking.front()},
-         {"class", name_of(mark, classes)},
-         {"probability", certainty(mark)},
-         {"unsure", mark.answer.unsure},
-         {"row", mark.prepared.row},
-         {"box",
-          {{"left", box.left}, {"top", box.top}, {"width", box.width}, {"height", box.height}}},
-         {"logits", mark.answer.logits}});
+    event["marks"].push_back({{"label", mark.answer.ranking.front()},
+                              {"class", name_of(mark, classes)},
+                              {"probability", certainty(mark)},
+                              {"unsure", mark.answer.unsure},
+                              {"row", mark.prepared.row},
+                              {"box", box_as_json(box)},
+                              {"logits", mark.answer.logits}});
   }
   return json_line(event);
 }

@@ -311,6 +311,7 @@ TEST(Ink, TheEdgeOfTheSheetAlongTheBorderIsNoWriting) {
   LeftOut left_out;
   EXPECT_EQ(find_marks(page, true, &left_out).size(), 4u);
   EXPECT_EQ(left_out.at_border, 1u);
+  EXPECT_EQ(left_out.boxes, (std::vector<InkBox>{{0, 120, 4, 130}}));
 }
 
 }  // namespace
