@@ -202,6 +202,35 @@ bool Writer::write_conv(const NodeProto& node) {
   return true;
 }
 
+// Pooling in Weft pads by at most half a window. More of it, of zeros that count, is a Pad in
+// front.
+void Writer::pad_apart(NodeProto& pool, Windows& windows) {
+  const Attributes attributes(pool, graph_.where);
+  const bool is_wide = std::ranges::any_of(windows.axes, [](const AxisWindow& axis) {
+    return std::max(axis.before, axis.behind) > axis.kernel / 2;
+  });
+  const bool counts = attributes.integer("count_include_pad", 0) == 1;
+  if (!is_wide || !counts || windows.rounds_up || pool.op_type() != "AveragePool") return;
+  const Numbers around = windows.pads();
+  const Numbers pads = {0, 0, around[0], around[1], 0, 0, around[2], around[3]};
+  NodeProto pad;
+  pad.set_op_type("Pad");
+  pad.set_name(pool.name());
+  pad.add_input(pool.input(0));
+  pad.add_output(graph_.new_name(pool.output(0) + "/padded"));
+  constexpr std::int64_t kOpsetOfInputs = 11;
+  if (graph_.opset < kOpsetOfInputs) {
+    set_integers(pad, "pads", pads);
+  } else {
+    Array array{.type = onnx::TensorProto::INT64, .extents = {std::ssize(pads)}};
+    for (const std::int64_t number : pads) array.integers.push_back(Extent::number(number));
+    pad.add_input(graph_.add(array, pool.output(0) + "/pads"));
+  }
+  pool.set_input(0, pad.output(0));
+  for (AxisWindow& axis : windows.axes) axis.before = axis.behind = 0;
+  written_.push_back(std::move(pad));
+}
+
 bool Writer::write_pool(const NodeProto& node) {
   const Attributes attributes(node, graph_.where);
   const auto kernel = attributes.integers("kernel_shape");
@@ -210,10 +239,11 @@ bool Writer::write_pool(const NodeProto& node) {
   const Extents extents = from->extents.value_or(Extents(4));
   NodeProto copy = node;
   copy.set_input(0, plain(node.input(0)));
-  const auto windows = windows_of(node, graph_.where, *kernel, extents[2], extents[3]);
+  auto windows = windows_of(node, graph_.where, *kernel, extents[2], extents[3]);
   Seen made{.extents = Extents{extents[0], extents[1], {}, {}}};
   if (windows) {
     for (std::size_t i = 0; i < 2; ++i) (*made.extents)[i + 2] = windows->axes[i].out;
+    pad_apart(copy, *windows);
     write_windows(*windows, copy, graph_.where);
   }
   emit(std::move(copy), std::move(made));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/onnx/simplify/graph_edit.h"
+#include "models/onnx/simplify/windows.h"
 
 namespace weft::models::simplify {
 
@@ -80,6 +81,7 @@ class Writer {
   bool write_gemm(const onnx::NodeProto& node);
   bool write_conv(const onnx::NodeProto& node);
   bool write_pool(const onnx::NodeProto& node);
+  void pad_apart(onnx::NodeProto& pool, Windows& windows);
   bool write_global_pool(const onnx::NodeProto& node);
   bool write_reduce(const onnx::NodeProto& node);
   bool write_pool_of_planes(const onnx::NodeProto& node, const std::vector<std::int64_t>& axes,

@@ -124,6 +124,20 @@ TEST(OnnxBlocks, PadNamesItsAxesAndOtherPadsAreRefused) {
   });
 }
 
+// Pooling in Weft pads by at most half a window.
+TEST(OnnxBlocks, WidePaddingOfAnAverageIsAPad) {
+  const std::string text = "tanh\npad 2x1\navg_pool 3 stride 2\nflatten\nlinear classes\n";
+  const onnx::ModelProto before = plain_file(text);
+  onnx::ModelProto file = before;
+  onnx::NodeProto& pool = node_named(file, "pool1");
+  pool.set_input(0, "tanh1");
+  set_numbers(pool, "pads", {2, 1, 2, 1});
+  EXPECT_EQ(definition_in(file), text);
+  expect_same(file, before);
+  attribute_named(pool, "count_include_pad").set_i(0);
+  EXPECT_TRUE(throws(ErrorKind::data, "padding of at most half the window", [&] { read(file); }));
+}
+
 }  // namespace
 }  // namespace weft::models
 
