@@ -132,7 +132,10 @@ def describe(result):
     goal = GOALS[result["goal"]]
     stands, why = judge(accuracies, goal)
     deviation = f"{100 * statistics.stdev(accuracies):.3f}" if len(runs) > 1 else ""
-    return {"command": result["command"], "where": result["settings"]["device_name"], "seeds": len(runs),
+    where = result["settings"]["device_name"]
+    if result["device"] == "cpu":
+        where += f", {result['settings']['threads']} threads"
+    return {"command": result["command"], "where": where, "seeds": len(runs),
             "held out": result["settings"]["held_out_images"], "mean": f"{100 * statistics.mean(accuracies):.3f} %",
             "standard deviation": deviation, "lowest": f"{100 * min(accuracies):.2f} %",
             "p": f"{p_value(accuracies, goal.accuracy):.2g}",

@@ -194,6 +194,12 @@ def main():
             sys.exit(2)
     jobs = options.jobs or (max(1, min(8, (os.cpu_count() or 1) // 2)) if options.device == "cuda" else 1)
     rows = []
+
+    def write(peers):
+        if options.out is not None:
+            write_result(options.out, {"benchmark": "train", "device": options.device, "threads": options.threads,
+                                       "machine": machine(), "rows": [row for row, _ in rows], "yardsticks": peers})
+
     for run in RUNS[options.device]:
         if chosen and run.model not in chosen and run.recipe not in chosen:
             continue
@@ -201,13 +207,10 @@ def main():
         with gpu_state.Watched() as gpu:
             row = measure(options.weft, options.device, options.threads, jobs, run, options.seeds)
         rows.append((row | {"gpu_state": gpu.summary() if options.device == "cuda" else None}, run))
+        write([])  # what is measured is kept when the time for a run is over
     peers = [] if options.no_yardsticks else yardsticks(options.device, options.threads, [row for row, _ in rows])
     print_table(rows, peers)
-    if options.out is None:
-        return
-    result = {"benchmark": "train", "device": options.device, "threads": options.threads, "machine": machine(),
-              "rows": [row for row, _ in rows], "yardsticks": peers}
-    write_result(options.out, result)
+    write(peers)
 
 
 if __name__ == "__main__":

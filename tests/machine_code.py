@@ -75,6 +75,10 @@ INSTRUCTIONS = {
 }
 
 
+# Kernels whose tf32 is the three larger products of operands that are sums of two in bf16, for wgmma cannot transpose tf32.
+IN_PARTS = ("pool_weights_kernel<",)
+
+
 def tools_path():
     folders = [os.environ.get("CUDA_TOOLS", ""), os.environ["PATH"], "/usr/local/cuda/bin"]
     path = os.pathsep.join(folder for folder in folders if folder)
@@ -146,6 +150,8 @@ def misnamed_rows(rows, types_of):
                 wrong.append(f"{name}: this build has no {kernel['kernel']}")
             found |= types_of.get(symbol, set())
         wanted = {"tf32": "TF32", "tf32x3": "TF32", "fp16x3": "F16", "bf16": "BF16"}.get(row["computes_in"])
+        if wanted == "TF32" and any(kernel["kernel"].startswith(IN_PARTS) for kernel in row["kernels"]):
+            wanted = "BF16"
         if wanted and wanted not in found:
             wrong.append(f"{name} is said to compute in {row['computes_in']}, but no kernel of it does")
         if not wanted and found:
