@@ -56,7 +56,7 @@ def test_files_of_hugging_face(tmp_path, pictures, cache):
     write_hugging_face(folder / "test-00000-of-00001.parquet", pictures[50:], LABELS[50:])
     for _ in range(2):  # the second time from the cache
         assert_sets(weft.data(tmp_path / "things"), pictures, ["ten", "two", "zero_one"])
-    assert len(list(cache.glob("parquet-*.zip"))) == 1 and not list(cache.glob("*.part"))
+    assert len(list(cache.glob("parquet-*/things.zip"))) == 1 and not list(cache.glob("*.part"))
     model = weft.train("mlp", str(folder / "train-00000-of-00002.parquet"), epochs=1, device="cpu")
     assert model.class_names == ["ten", "two", "zero_one"]
 

@@ -7,6 +7,7 @@ pyarrow reads them. The archive lies in the cache of decoded pictures, so a run 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import io
 import json
 import os
@@ -44,28 +45,29 @@ def readable(data: str | os.PathLike[str]) -> str | os.PathLike[str]:
 
 def _archive_of(path: pathlib.Path, files: list[pathlib.Path]) -> pathlib.Path:
     try:
-        import pyarrow
-        import pyarrow.parquet
+        pyarrow: Any = importlib.import_module("pyarrow")
+        parquet: Any = importlib.import_module("pyarrow.parquet")
     except ImportError:
         raise _errors.UsageError(f"{path} is Parquet, which pyarrow reads: pip install pyarrow") from None
     states = [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     key = hashlib.sha256(json.dumps(states).encode()).hexdigest()[:32]
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache", "weft")
-    archive = cache / f"parquet-{key}.zip"
+    archive = cache / f"parquet-{key}" / f"{path.stem or 'data'}.zip"  # the data set is called so
     if archive.exists():
         return archive
     cache.mkdir(parents=True, exist_ok=True)
-    part = archive.with_name(f"{archive.name}.{os.getpid()}.part")
+    part = cache / f"parquet-{key}.{os.getpid()}.part"
     try:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as out:
             for number, file in enumerate(files):
                 try:
-                    _write(out, number, file, pyarrow.parquet.ParquetFile(file), _set_of(path, file))
+                    _write(out, number, file, parquet.ParquetFile(file), _set_of(path, file))
                 except _errors.DataError:
                     raise
                 except (OSError, pyarrow.ArrowException) as error:
                     line = str(error).partition("\n")[0]
                     raise _errors.DataError(f"{file}: {line}") from None
+        archive.parent.mkdir(exist_ok=True)
         part.replace(archive)
     finally:
         part.unlink(missing_ok=True)
@@ -83,18 +85,17 @@ def _set_of(path: pathlib.Path, file: pathlib.Path) -> str | None:
 
 def _write(out: zipfile.ZipFile, number: int, file: pathlib.Path, table: Any, set_name: str | None) -> None:
     """Pictures by class, arrays, or a table of numbers, in the forms that docs/own-data.md has."""
-    import pyarrow
-
+    types: Any = importlib.import_module("pyarrow.types")
     schema = table.schema_arrow
     names = list(schema.names)
     image = next((name for name in _IMAGES if name in names), None)
     label = next((name for name in _LABELS if name in names), None)
     kind = schema.field(image).type if image else None
-    if kind is None or pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind):
+    if image is None or types.is_integer(kind) or types.is_floating(kind):
         return _write_table(out, number, table, set_name)
     if label is None:
         raise _errors.DataError(f"{file}: no column is called {', '.join(_LABELS)}; it has {', '.join(names)}")
-    if pyarrow.types.is_list(kind) or pyarrow.types.is_fixed_size_list(kind) or pyarrow.types.is_large_list(kind):
+    if types.is_list(kind) or types.is_fixed_size_list(kind) or types.is_large_list(kind):
         return _write_arrays(out, number, table, image, label, set_name)
     classes = _class_names(schema, label)
     folder = f"{set_name}/" if set_name else ""
@@ -130,10 +131,9 @@ def _class_names(schema: Any, label: str) -> list[str] | None:
 
 
 def _write_table(out: zipfile.ZipFile, number: int, table: Any, set_name: str | None) -> None:
-    import pyarrow.csv
-
+    csv: Any = importlib.import_module("pyarrow.csv")
     with out.open(f"{set_name or 'data'}_{number}.csv", "w", force_zip64=True) as file:
-        with pyarrow.csv.CSVWriter(file, table.schema_arrow) as writer:
+        with csv.CSVWriter(file, table.schema_arrow) as writer:
             for batch in table.iter_batches(batch_size=1024):
                 writer.write_batch(batch)
 
