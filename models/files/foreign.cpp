@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "data/files/file_io.h"
+#include "data/picture/image.h"
 #include "engine/text.h"
 
 namespace weft::models {
@@ -50,7 +51,8 @@ std::string_view name_of(ForeignFormat format) {
                                          "a Python pickle",
                                          "an HDF5 file, as older Keras writes it",
                                          "a file of Keras",
-                                         "the index of several safetensors files"};
+                                         "the index of several safetensors files",
+                                         "a picture"};
   return kNames[static_cast<std::size_t>(format)];
 }
 
@@ -70,11 +72,16 @@ std::optional<ForeignFormat> foreign_format(const fs::path& path) {
     return is_torch ? ForeignFormat::torch : ForeignFormat::pickle;
   }
   if (name.ends_with(".safetensors.index.json")) return ForeignFormat::shards;
+  if (data::has_picture_ending(name)) return ForeignFormat::picture;
   return path.extension() == ".onnx" ? std::optional(ForeignFormat::onnx) : std::nullopt;
 }
 
 Error not_a_model(const fs::path& file, ForeignFormat format) {
   const std::string name = shell_word(file.string());
+  if (format == ForeignFormat::picture) {
+    return Error(ErrorKind::data, str(file.string(), ": ", name_of(format),
+                                      ", and no model; the model comes first, then pictures"));
+  }
   if (format == ForeignFormat::hdf5 || format == ForeignFormat::keras) {
     return Error(ErrorKind::data, str(file.string(), ": ", name_of(format),
                                       ", which Weft does not read; export the model as ONNX, "

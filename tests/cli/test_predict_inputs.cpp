@@ -47,6 +47,14 @@ class PredictInputs : public ProgramTest {
 
 using Names = std::vector<std::string>;
 
+TEST_F(PredictInputs, ThePictureBeforeTheModelIsSaid) {
+  write_picture("a.png");
+  const Outcome outcome = weft({"predict", "a.png", "model.safetensors"});
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_EQ(outcome.err,
+            "weft: error: a.png: a picture, and no model; the model comes first, then pictures\n");
+}
+
 TEST_F(PredictInputs, LinksOutOfAFolderAreSaidOrRefused) {
   write_picture("scans/a.png");
   write_picture("elsewhere/b.png");
