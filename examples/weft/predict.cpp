@@ -82,8 +82,9 @@ std::string as_line(const std::string& path, int path_width, const models::Answe
   return line + "\n";
 }
 
-void print_drawing(const std::string& drawing, bool json) {
-  if (json) {
+// `beside`: standard output has lines for programs.
+void print_drawing(const std::string& drawing, bool beside) {
+  if (beside) {
     write_log(drawing);
   } else {
     write_out(drawing);
@@ -155,6 +156,10 @@ int run_predict(const PredictFlags& flags) {
   if (flags.all && flags.csv) {
     throw Error(ErrorKind::usage, "--csv has one row a picture: it does not go with --all");
   }
+  const bool table_alone = flags.csv == "-";
+  if (table_alone && flags.json) {
+    throw Error(ErrorKind::usage, "--csv - and --json both write to standard output");
+  }
   const std::vector<PictureInput> inputs =
       expand_inputs(flags.images, flags.no_links ? data::Links::refused : data::Links::followed);
   const models::Model model = load_picture_model(flags.model);
@@ -208,14 +213,18 @@ int run_predict(const PredictFlags& flags) {
     }
     const models::Answer answer = classifier.classify(prepared.pixels);
     if (table) table->add(path, answer, classes, prepared.inverted);
-    write_out(flags.json ? as_json(path, answer, classes, top_k, prepared, model.info)
-                         : as_line(printable(path), path_width, answer, shown, top_k, terminal));
+    const bool own_lines = flags.json || table_alone;
+    if (flags.json) {
+      write_out(as_json(path, answer, classes, top_k, prepared, model.info));
+    } else if (!table_alone) {
+      write_out(as_line(printable(path), path_width, answer, shown, top_k, terminal));
+    }
     if (!flags.show) continue;
-    const Terminal& canvas = flags.json ? detect_terminal(kStderr) : terminal;
+    const Terminal& canvas = own_lines ? detect_terminal(kStderr) : terminal;
     const models::NetworkOptions& network = model.info.network;
     const Picture seen{prepared.pixels, static_cast<int>(network.height),
                        static_cast<int>(network.width), "", static_cast<int>(network.channels)};
-    print_drawing(draw_picture(seen, canvas), flags.json);
+    print_drawing(draw_picture(seen, canvas), own_lines);
   }
   if (table) table->commit();
   if (!failures.empty() && inputs.size() > 1) {
@@ -255,7 +264,9 @@ void add_predict(CLI::App& app, Action& action) {
   sub->add_flag("--no-links", flags->no_links,
                 "refuse a folder with symbolic links that lead out of it");
   sub->add_flag("--json", flags->json, "one JSON object per image");
-  sub->add_option("--csv", flags->csv, "write the answers to a table as well")->type_name("FILE");
+  sub->add_option("--csv", flags->csv,
+                  "write the answers to a table as well;\n-: to standard output, alone")
+      ->type_name("FILE");
   add_device_flags(*sub, flags->device, false);
   add_batch_invariant(*sub, flags->device);
   sub->callback([flags, &action] { action.run = [flags] { return run_predict(*flags); }; });

@@ -47,6 +47,19 @@ class PredictInputs : public ProgramTest {
 
 using Names = std::vector<std::string>;
 
+TEST_F(PredictInputs, ATableOnStandardOutputIsAlone) {
+  write_picture("a.png");
+  write_picture("b.png", 8);
+  const Outcome file = predict({"a.png", "b.png", "gone.png", "--csv", "t.csv", "--top-k", "2"});
+  const Outcome out =
+      predict({"a.png", "b.png", "gone.png", "--csv", "-", "--top-k", "2", "--show"});
+  EXPECT_EQ(out.exit_code, 3);
+  EXPECT_EQ(out.out, read_text(folder() / "t.csv"));
+  EXPECT_NE(file.out, "");
+  EXPECT_NE(out.err.find("1 of 3 pictures were not read"), std::string::npos) << out.err;
+  EXPECT_EQ(predict({"a.png", "--csv", "-", "--json"}).exit_code, 2);
+}
+
 TEST_F(PredictInputs, ThePictureBeforeTheModelIsSaid) {
   write_picture("a.png");
   const Outcome outcome = weft({"predict", "a.png", "model.safetensors"});

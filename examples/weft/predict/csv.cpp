@@ -7,20 +7,15 @@
 #include "examples/weft/input/array_input.h"
 
 namespace weft::cli {
-namespace {
 
-const std::string& checked_path(const std::string& path) {
-  output_ending("--csv", path, {".csv"});
-  return path;
-}
-
-}  // namespace
-
-AnswerTable::AnswerTable(const std::string& path, std::size_t top_k)
-    : file_(checked_path(path)), top_k_(top_k) {
+AnswerTable::AnswerTable(const std::string& path, std::size_t top_k) : top_k_(top_k) {
+  if (path != "-") {
+    output_ending("--csv", path, {".csv"});
+    file_.emplace(path);
+  }
   std::string header = "file,label,class,probability,unsure,inverted,error";
   for (std::size_t i = 2; i <= top_k; ++i) header += fmt::format(",class_{0},probability_{0}", i);
-  file_.write(header + "\n");
+  write(header + "\n");
 }
 
 void AnswerTable::add(const std::string& file, const models::Answer& answer, const Classes& classes,
@@ -35,13 +30,21 @@ void AnswerTable::add(const std::string& file, const models::Answer& answer, con
   for (std::size_t i = 1; i < top_k_; ++i) {
     row += "," + (i < answer.ranking.size() ? choice(i) : ",");
   }
-  file_.write(row + "\n");
+  write(row + "\n");
 }
 
 void AnswerTable::add_failure(const std::string& file, const std::string& error) {
-  file_.write(fmt::format("{},,,,,,{}", csv_field(file), csv_field(error)));
-  for (std::size_t i = 1; i < top_k_; ++i) file_.write(std::string_view(",,"));
-  file_.write(std::string_view("\n"));
+  std::string row = fmt::format("{},,,,,,{}", csv_field(file), csv_field(error));
+  for (std::size_t i = 1; i < top_k_; ++i) row += ",,";
+  write(row + "\n");
+}
+
+void AnswerTable::write(const std::string& text) {
+  if (file_) {
+    file_->write(text);
+  } else {
+    write_out(text);
+  }
 }
 
 }  // namespace weft::cli

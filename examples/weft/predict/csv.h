@@ -2,6 +2,7 @@
 // The answers of `weft predict` as a table for spreadsheets: one row for each picture.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "data/files/file_io.h"
@@ -11,19 +12,24 @@
 namespace weft::cli {
 
 // The columns are file, label, class, probability, unsure, inverted and error. `top_k` classes add
-// class_2, probability_2 and so on. The file appears, whole, with commit().
+// class_2, probability_2 and so on. The file appears, whole, with commit(). The path - is standard
+// output, where each row appears at once.
 class AnswerTable {
  public:
-  // Throws usage unless `path` ends in .csv, and data when it cannot be written.
+  // Throws usage unless `path` is - or ends in .csv, and data when it cannot be written.
   AnswerTable(const std::string& path, std::size_t top_k);
 
   void add(const std::string& file, const models::Answer& answer, const Classes& classes,
            bool inverted);
   void add_failure(const std::string& file, const std::string& error);
-  void commit() { file_.commit(); }
+  void commit() {
+    if (file_) file_->commit();
+  }
 
  private:
-  data::AtomicFile file_;
+  void write(const std::string& text);
+
+  std::optional<data::AtomicFile> file_;  // nothing: standard output
   std::size_t top_k_;
 };
 
