@@ -54,7 +54,7 @@ TEST_F(PredictInputs, ATableOnStandardOutputIsAlone) {
   const Outcome out =
       predict({"a.png", "b.png", "gone.png", "--csv", "-", "--top-k", "2", "--show"});
   EXPECT_EQ(out.exit_code, 3);
-  EXPECT_EQ(out.out, read_text(folder() / "t.csv"));
+  EXPECT_EQ(out.out, read("t.csv"));
   EXPECT_NE(file.out, "");
   EXPECT_NE(out.err.find("1 of 3 pictures were not read"), std::string::npos) << out.err;
   EXPECT_EQ(predict({"a.png", "--csv", "-", "--json"}).exit_code, 2);
