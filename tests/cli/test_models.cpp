@@ -192,7 +192,10 @@ TEST_F(Models, BadPicturesAreOneLineAndExitThree) {
   write("huge.png", huge);
   const std::string whole = read_file(samples_[0]);
   write("half.png", whole.substr(0, whole.size() / 2));
-  for (const char* name : {"empty.png", "dot.png", "huge.png", "half.png", "missing.png", "run"}) {
+  fs::create_directories(folder() / "texts/more");
+  write("texts/more/a.txt", "no picture");
+  for (const char* name :
+       {"empty.png", "dot.png", "huge.png", "half.png", "missing.png", "texts"}) {
     SCOPED_TRACE(name);
     expect_error(weft({"predict", "run", name}), 3, name);
   }
