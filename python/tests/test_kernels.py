@@ -413,6 +413,6 @@ def test_modules_have_the_same_functions():
         return {name for name in dir(module) if callable(getattr(module, name)) and name[0] != "_"}
 
     assert functions(weft._core) - functions(weft._host_cuda) == {
-        "Dataset", "Network", "dataset_from_arrays", "is_channels_last", "layer_backward", "layer_forward",
-        "layer_names", "load_dataset", "load_network", "new_network", "settings", "train_network",
+        "Dataset", "Network", "dataset_from_arrays", "dataset_names", "is_channels_last", "layer_backward",
+        "layer_forward", "layer_names", "load_dataset", "load_network", "new_network", "settings", "train_network",
     }

@@ -62,7 +62,7 @@ def test_files_of_hugging_face(tmp_path, pictures, cache):
 
 
 def test_arrays_in_columns(tmp_path, pictures):
-    for name, first, last in (("train", 0, 50), ("test", 50, 60)):
+    for name, first, last in (("train-0", 0, 20), ("train-1", 20, 50), ("test", 50, 60)):
         columns = {"image": pictures[first:last].tolist(), "label": LABELS[first:last]}
         pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / f"{name}.parquet")
     assert_sets(weft.data(tmp_path), pictures, ["0", "1", "2"])

@@ -59,14 +59,17 @@ def _archive_of(path: pathlib.Path, files: list[pathlib.Path]) -> pathlib.Path:
     part = cache / f"parquet-{key}.{os.getpid()}.part"
     try:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as out:
+            arrays: dict[str, list[Any]] = {}
             for number, file in enumerate(files):
                 try:
-                    _write(out, number, file, parquet.ParquetFile(file), _set_of(path, file))
+                    _write(out, arrays, number, file, parquet.ParquetFile(file), _set_of(path, file))
                 except _errors.DataError:
                     raise
                 except (OSError, pyarrow.ArrowException) as error:
                     line = str(error).partition("\n")[0]
                     raise _errors.DataError(f"{file}: {line}") from None
+            for name, rows in arrays.items():
+                _write_array(out, name, rows)
         archive.parent.mkdir(exist_ok=True)
         part.replace(archive)
     finally:
@@ -83,8 +86,18 @@ def _set_of(path: pathlib.Path, file: pathlib.Path) -> str | None:
     return None
 
 
-def _write(out: zipfile.ZipFile, number: int, file: pathlib.Path, table: Any, set_name: str | None) -> None:
-    """Pictures by class, arrays, or a table of numbers, in the forms that docs/own-data.md has."""
+def _write(
+    out: zipfile.ZipFile,
+    arrays: dict[str, list[Any]],
+    number: int,
+    file: pathlib.Path,
+    table: Any,
+    set_name: str | None,
+) -> None:
+    """Pictures by class, or a table of numbers, in the forms that docs/own-data.md has.
+
+    Pictures as lists of numbers go to `arrays`, by the names of the files that they become.
+    """
     types: Any = importlib.import_module("pyarrow.types")
     schema = table.schema_arrow
     names = list(schema.names)
@@ -96,7 +109,11 @@ def _write(out: zipfile.ZipFile, number: int, file: pathlib.Path, table: Any, se
     if label is None:
         raise _errors.DataError(f"{file}: no column is called {', '.join(_LABELS)}; it has {', '.join(names)}")
     if types.is_list(kind) or types.is_fixed_size_list(kind) or types.is_large_list(kind):
-        return _write_arrays(out, number, table, image, label, set_name)
+        columns = table.read(columns=[image, label])
+        for name, column in (("x", image), ("y", label)):
+            rows = arrays.setdefault(f"{name}_{set_name or 'train'}.npy", [])
+            rows += columns.column(column).to_pylist()
+        return None
     classes = _class_names(schema, label)
     folder = f"{set_name}/" if set_name else ""
     for row, picture, value in _rows(table, image, label):
@@ -138,13 +155,12 @@ def _write_table(out: zipfile.ZipFile, number: int, table: Any, set_name: str | 
                 writer.write_batch(batch)
 
 
-def _write_arrays(
-    out: zipfile.ZipFile, number: int, table: Any, image: str, label: str, set_name: str | None
-) -> None:
+def _write_array(out: zipfile.ZipFile, name: str, rows: list[Any]) -> None:
     import numpy
 
-    read = table.read(columns=[image, label])
-    for name, column in (("x", image), ("y", label)):
-        buffer = io.BytesIO()
-        numpy.save(buffer, numpy.array(read.column(column).to_pylist()), allow_pickle=False)
-        out.writestr(f"{number}/{name}_{set_name or 'train'}.npy", buffer.getvalue())
+    buffer = io.BytesIO()
+    try:
+        numpy.save(buffer, numpy.array(rows), allow_pickle=False)
+    except ValueError as error:  # rows of several lengths
+        raise _errors.DataError(f"{name[0]}: {error}") from None
+    out.writestr(name, buffer.getvalue())

@@ -126,7 +126,7 @@ TEST_P(PlanesTest, ConcatAndSplitMoveRows) {
       EXPECT_EQ(alone.get(), b);
     }
   }
-  Guarded<float> one({5}, stream());
+  Guarded<float> one(5, stream());
   kernels::split(nullptr, nullptr, one.data(), {1, 1, 0}, stream());
   kernels::concat(nullptr, nullptr, nullptr, {0, 3, 4}, stream());
   EXPECT_USAGE_ERROR(kernels::concat(one.data(), nullptr, nullptr, {1, -1, 2}, stream()),
