@@ -17,17 +17,21 @@
 namespace weft::measure {
 namespace {
 
-// Runs `enqueue(set)` once, which says whether the library takes the problem and lets it set up.
-PeerCall bind_apart(const std::string& name, const Stream& stream,
-                    const std::function<int(int)>& enqueue) {
-  const Call call = [=](int set) {
-    if (const int status = enqueue(set); status != 0) {
-      throw Error(ErrorKind::device, str(name, " failed with status ", status));
-    }
-  };
-  if (enqueue(0) == 1) return {};
-  stream.synchronize();
-  return {call, {}, "built apart"};
+// The rows of a library on problems of one family. `enqueue(problem's work, set)` is run once
+// before it is timed: it says whether the library takes the problem, and lets it set up.
+template <class Problem, class Enqueue>
+Peer peer(const std::string& name, Arithmetic arithmetic, Enqueue enqueue) {
+  return {name, arithmetic, [=](Work& work) -> PeerCall {
+            auto* of = work_on<Problem>(work);
+            if (of == nullptr || enqueue(*of, 0) == 1) return {};
+            work.context.stream.synchronize();
+            const Call call = [=](int set) {
+              if (const int status = enqueue(*of, set); status != 0) {
+                throw Error(ErrorKind::device, str(name, " failed with status ", status));
+              }
+            };
+            return {call, {}, "built apart"};
+          }};
 }
 
 template <class Function>
@@ -35,62 +39,41 @@ Function* exported(void* library, const char* symbol) {
   return reinterpret_cast<Function*>(dlsym(library, symbol));
 }
 
-void add_gemm(std::vector<Peer>& peers, const std::string& name,
-              decltype(weft_yardstick_gemm_bf16)* multiply) {
-  peers.push_back({name, Arithmetic::bf16, [=](Work& work) -> PeerCall {
-                     auto* gemm = work_on<problems::Gemm>(work);
-                     if (gemm == nullptr || !gemm->p.bf16() || gemm->p.is_layer()) return {};
-                     const kernels::GemmDims d = gemm->p.dims;
-                     const Stream stream = work.context.stream;
-                     return bind_apart(name, stream, [=](int set) {
-                       const auto at = [&](std::string_view matrix) {
-                         return gemm->array<std::uint8_t>(matrix)[set];
-                       };
-                       return multiply(at("c"), at("a"), at("b"), d.m, d.n, d.k, d.transpose_a,
-                                       d.transpose_b, stream.native());
-                     });
-                   }});
+Peer peer_of(const std::string& name, decltype(weft_yardstick_gemm_bf16)* multiply) {
+  const auto enqueue = [=](ProblemWork<problems::Gemm>& gemm, int set) {
+    const kernels::GemmDims& d = gemm.p.dims;
+    if (!gemm.p.bf16() || gemm.p.is_layer()) return 1;
+    const auto at = [&](std::string_view matrix) { return gemm.array<std::uint8_t>(matrix)[set]; };
+    return multiply(at("c"), at("a"), at("b"), d.m, d.n, d.k, d.transpose_a, d.transpose_b,
+                    gemm.context.stream.native());
+  };
+  return peer<problems::Gemm>(name, Arithmetic::bf16, enqueue);
 }
 
-void add_nbody(std::vector<Peer>& peers, const std::string& name,
-               decltype(weft_yardstick_nbody)* accelerate) {
-  peers.push_back({name, Arithmetic::fp32, [=](Work& work) -> PeerCall {
-                     auto* nbody = work_on<problems::Nbody>(work);
-                     if (nbody == nullptr) return {};
-                     const Stream stream = work.context.stream;
-                     return bind_apart(name, stream, [=](int set) {
-                       return accelerate(nbody->array("accelerations")[set],
-                                         nbody->array("bodies")[set], nbody->p.n,
-                                         problems::Nbody::kSoftening, stream.native());
-                     });
-                   }});
+Peer peer_of(const std::string& name, decltype(weft_yardstick_nbody)* accelerate) {
+  const auto enqueue = [=](ProblemWork<problems::Nbody>& nbody, int set) {
+    return accelerate(nbody.array("accelerations")[set], nbody.array("bodies")[set], nbody.p.n,
+                      nbody.p.kSoftening, nbody.context.stream.native());
+  };
+  return peer<problems::Nbody>(name, Arithmetic::fp32, enqueue);
 }
 
-void add_softmax(std::vector<Peer>& peers, const std::string& name,
-                 decltype(weft_yardstick_softmax)* softmax) {
-  peers.push_back({name, Arithmetic::fp32, [=](Work& work) -> PeerCall {
-                     auto* rows = work_on<problems::Softmax>(work);
-                     if (rows == nullptr || rows->p.backward) return {};
-                     const Stream stream = work.context.stream;
-                     return bind_apart(name, stream, [=](int set) {
-                       return softmax(rows->array("out")[set], rows->array("in")[set], rows->p.rows,
-                                      rows->p.cols, stream.native());
-                     });
-                   }});
+Peer peer_of(const std::string& name, decltype(weft_yardstick_softmax)* softmax) {
+  const auto enqueue = [=](ProblemWork<problems::Softmax>& rows, int set) {
+    if (rows.p.backward) return 1;
+    return softmax(rows.array("out")[set], rows.array("in")[set], rows.p.rows, rows.p.cols,
+                   rows.context.stream.native());
+  };
+  return peer<problems::Softmax>(name, Arithmetic::fp32, enqueue);
 }
 
-void add_softmax_backward(std::vector<Peer>& peers, const std::string& name,
-                          decltype(weft_yardstick_softmax_backward)* softmax) {
-  peers.push_back({name, Arithmetic::fp32, [=](Work& work) -> PeerCall {
-                     auto* rows = work_on<problems::Softmax>(work);
-                     if (rows == nullptr || !rows->p.backward) return {};
-                     const Stream stream = work.context.stream;
-                     return bind_apart(name, stream, [=](int set) {
-                       return softmax(rows->array("out")[set], rows->array("in")[set],
-                                      rows->array("y")[set], rows->p.rows, rows->p.cols,
-                                      stream.native());
-                     });
-                   }});
+Peer peer_of(const std::string& name, decltype(weft_yardstick_softmax_backward)* softmax) {
+  const auto enqueue = [=](ProblemWork<problems::Softmax>& rows, int set) {
+    if (!rows.p.backward) return 1;
+    return softmax(rows.array("out")[set], rows.array("in")[set], rows.array("y")[set], rows.p.rows,
+                   rows.p.cols, rows.context.stream.native());
+  };
+  return peer<problems::Softmax>(name, Arithmetic::fp32, enqueue);
 }
 
 }  // namespace
@@ -107,14 +90,14 @@ std::vector<Peer> apart_peers() {
       throw Error(ErrorKind::usage,
                   str("WEFT_YARDSTICKS: ", file, " exports no weft_yardstick_name"));
     }
-#define WEFT_ADD(function, add)                                         \
+#define WEFT_ADD(function)                                              \
   if (auto* found = exported<decltype(function)>(library, #function)) { \
-    add(peers, name(), found);                                          \
+    peers.push_back(peer_of(name(), found));                            \
   }
-    WEFT_ADD(weft_yardstick_gemm_bf16, add_gemm)
-    WEFT_ADD(weft_yardstick_nbody, add_nbody)
-    WEFT_ADD(weft_yardstick_softmax, add_softmax)
-    WEFT_ADD(weft_yardstick_softmax_backward, add_softmax_backward)
+    WEFT_ADD(weft_yardstick_gemm_bf16)
+    WEFT_ADD(weft_yardstick_nbody)
+    WEFT_ADD(weft_yardstick_softmax)
+    WEFT_ADD(weft_yardstick_softmax_backward)
 #undef WEFT_ADD
   }
   return peers;

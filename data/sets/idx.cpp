@@ -89,22 +89,30 @@ IdxArray read_idx_labels(const TreePath& path) {
   constexpr std::size_t kHeader = 12;  // of rank 2
   const std::string name = path.string();
   Bytes bytes = path.read(kMaxIdxBytes);
-  const Bytes front = is_gzip(bytes) ? inflate_gzip_front(bytes, kHeader, name) : bytes;
+  const auto begin = bytes.begin();
+  const auto length = static_cast<std::ptrdiff_t>(std::min(bytes.size(), kHeader));
+  const Bytes front =
+      is_gzip(bytes) ? inflate_gzip_front(bytes, kHeader, name) : Bytes(begin, begin + length);
   if (front.size() < kHeader || front[2] != kInt32 || front[3] != 2) return read_idx(path, 1);
-  if (is_gzip(bytes)) bytes = inflate_gzip_front(bytes, kMaxIdxBytes, name);
-  const auto word = [&](std::size_t at) {
-    return std::uint32_t{bytes[at]} << 24 | std::uint32_t{bytes[at + 1]} << 16 |
-           std::uint32_t{bytes[at + 2]} << 8 | bytes[at + 3];
+  const auto word = [](const Bytes& in, std::size_t at) {
+    return std::uint32_t{in[at]} << 24 | std::uint32_t{in[at + 1]} << 16 |
+           std::uint32_t{in[at + 2]} << 8 | in[at + 3];
   };
-  const std::uint64_t rows = word(4), columns = word(8);
-  if (columns == 0 || (bytes.size() - kHeader) / 4 / columns != rows ||
-      bytes.size() - kHeader != 4 * rows * columns) {
+  const std::size_t rows = word(front, 4), columns = word(front, 8);
+  if (columns == 0) throw bad(name, "IDX labels without a column");
+  if (rows > kMaxIdxBytes / 4 / columns) {
+    throw bad(name, str("IDX extents ask for more than ", kMaxIdxBytes, " bytes"));
+  }
+  const std::size_t size = kHeader + 4 * rows * columns;
+  if (is_gzip(bytes)) bytes = inflate_gzip_front(bytes, size + 1, name);
+  if (bytes.size() != size) {
     throw bad(name, str("length: the IDX header asks for ", rows, " x ", columns,
-                        " numbers of 4 bytes, found ", bytes.size() - kHeader, " bytes"));
+                        " numbers of 4 bytes, found ",
+                        bytes.size() > size ? "more" : str(bytes.size() - kHeader, " bytes")));
   }
   IdxArray labels{.extents = {static_cast<std::int64_t>(rows)}, .values = {}, .name = name};
-  for (std::uint64_t row = 0; row < rows; ++row) {
-    const std::uint32_t label = word(kHeader + static_cast<std::size_t>(4 * row * columns));
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::uint32_t label = word(bytes, kHeader + 4 * row * columns);
     if (label > 255)
       throw bad(name, str("label ", label, " at index ", row, ", expected 0 to 255"));
     labels.values.push_back(static_cast<std::uint8_t>(label));

@@ -31,10 +31,10 @@ PictureTree pictures_by_pattern(const TreePath& folder, const std::string& patte
 // is told by a column (split, is_valid), by the name of the table (train.csv), or by the picture's
 // folder.
 //
-// A list (.txt) of a path and a label in each line is a table, too, where the folders of the
-// pictures tell no classes, and so are files KEY.cls with the label of KEY.jpg, as WebDataset has
-// them. Where train/ has folders of classes and test/ or val/ has none, tables beside or in the
-// latter tell the labels of its pictures: these are classes of train/.
+// Where the folders of the pictures tell no classes, a text file (.txt) with a path and a label in
+// each line is a table, too. So are files KEY.cls with the label of KEY.jpg, as WebDataset has
+// them. Where train/ has folders of classes and test/ has none, a table in test/ or beside it tells
+// what the pictures of test/ show. Its labels are classes of train/. The same goes for val/.
 //
 // Nothing when no table names pictures, or when train/ and test/ have folders of classes. Throws
 // data for a picture with two labels and for a name of two pictures, and usage when a table has no
