@@ -61,6 +61,14 @@ def test_files_of_hugging_face(tmp_path, pictures, cache):
     assert model.class_names == ["ten", "two", "zero_one"]
 
 
+def test_an_empty_name_is_not_the_working_directory(tmp_path, pictures, monkeypatch):
+    write_hugging_face(tmp_path / "train.parquet", pictures, LABELS)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="data is empty"):
+        weft.data("")
+    assert len(weft.data(".").x) > 0
+
+
 def test_arrays_in_columns(tmp_path, pictures):
     for name, first, last in (("train-0", 0, 20), ("train-1", 20, 50), ("test", 50, 60)):
         columns = {"image": pictures[first:last].tolist(), "label": LABELS[first:last]}

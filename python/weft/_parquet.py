@@ -29,9 +29,9 @@ _ENDINGS = ((b"\xff\xd8", "jpg"), (b"GIF8", "gif"), (b"BM", "bmp"), (b"RIFF", "w
 
 def readable(data: str | os.PathLike[str]) -> str | os.PathLike[str]:
     """`data`, or where it is a Parquet file or a folder of these, the archive that has its images."""
+    if isinstance(data, str) and (not data or data in _core.dataset_names()):
+        return data  # an empty name is refused by the engine, and is not the working directory
     path = pathlib.Path(data)
-    if isinstance(data, str) and data in _core.dataset_names():
-        return data
     if path.suffix == ".parquet":
         files = [path]
     elif path.is_dir():
