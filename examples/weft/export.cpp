@@ -6,8 +6,12 @@
 #include <filesystem>
 
 #include "data/arrays/npz.h"
+#include "data/files/file_io.h"
 #include "engine/error.h"
+#include "examples/weft/export/page.h"
 #include "examples/weft/input/flags.h"
+#include "examples/weft/input/normalisation.h"
+#include "examples/weft/input/picture_model.h"
 #include "examples/weft/output/json_lines.h"
 #include "models/onnx/onnx.h"
 
@@ -33,6 +37,11 @@ void write_arrays(const data::OutputPath& to, const models::Model& model, const 
   data::write_npz(to, arrays);
 }
 
+void write_page(const data::OutputPath& to, const models::Model& model, const ExportFlags& flags) {
+  check_reads_pictures(model, flags.model);
+  data::write_file_atomically(to, model_page(model, assumption_of(model.info, flags.model)));
+}
+
 struct Format {
   std::string_view name;
   void (*write)(const data::OutputPath& to, const models::Model& model, const ExportFlags& flags);
@@ -41,6 +50,7 @@ struct Format {
 constexpr Format kFormats[] = {
     {"onnx", [](const data::OutputPath& to, const models::Model& model,
                 const ExportFlags& flags) { models::write_onnx(to, model, flags.opset); }},
+    {"html", write_page},
     {"npz", write_arrays},
     {"safetensors",
      [](const data::OutputPath& to, const models::Model& model, const ExportFlags&) {
@@ -109,13 +119,15 @@ int run_export(const ExportFlags& flags) {
 
 void add_export(CLI::App& app, Action& action) {
   auto flags = std::make_shared<ExportFlags>();
-  CLI::App* sub = app.add_subcommand("export", "Write a model as ONNX, npz or safetensors");
+  CLI::App* sub = app.add_subcommand(
+      "export", "Write a model as ONNX, npz or safetensors, or as a page to draw on");
   add_model(*sub, flags->model);
   add_choice(
       *sub, "--format", flags->format, names_of(kFormats),
-      "onnx: for other programs; npz: the tensors for NumPy; safetensors: a copy; default: by "
-      "the ending of --out");
-  sub->add_option("--out", flags->out, "default model.onnx or model.npz, beside the model")
+      "onnx: for other programs; html: a page that reads what is drawn, in any browser; npz: the "
+      "tensors for NumPy; safetensors: a copy; default: by the ending of --out");
+  sub->add_option("--out", flags->out,
+                  "default model.onnx, model.html or model.npz, beside the model")
       ->type_name("FILE");
   add_whole(*sub, "--opset", flags->opset, models::kLeastOnnxOpset, models::kMostOnnxOpset,
             fmt::format("set of ONNX operators; default {}, or the least that has the network's",

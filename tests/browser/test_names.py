@@ -93,12 +93,19 @@ def run(weft, folder, with_host_cuda):
             (folder / f"{name}.csv").write_text("1\n2\n3\n")
             call("histogram", f"./{name}.csv", "--out", f"{name}.svg")
             pages.open((folder / f"{name}.svg").as_uri(), [name], policy=False)
+        call("export", "named", "--out", f"{NAMES[0]}.html", "--format", "html")
+        pages.open((folder / f"{NAMES[0]}.html").as_uri(), classes, "document.body.dataset.ready === 'yes'")
+        draw = """(() => { strokes.push([{x: .5, y: .2}, {x: .5, y: .8}]); changed(performance.now()); })()"""
+        browser.evaluate(draw)
+        browser.wait_for("!asking && last !== null")
+        check(browser.evaluate("$('best').textContent") in [visible(name) for name in classes], "the exported page's answer")
+        pages.look(NAMES[0])
         server = subprocess.Popen([weft, "serve", "named", "--port", "0"], cwd=folder, env=environment,
                                   stdout=subprocess.PIPE, text=True)
         address = next((word for word in server.stdout.readline().split() if word.startswith("http://")), None)
         if address:  # built with a web server
             pages.open(address, classes, "document.body.dataset.ready === 'yes'", policy=False)
-            browser.evaluate("""(() => { strokes.push([{x: .5, y: .2}, {x: .5, y: .8}]); changed(performance.now()); })()""")
+            browser.evaluate(draw)
             browser.wait_for("!asking && last !== null")
             check(browser.evaluate("$('best').textContent") in [visible(name) for name in classes], "serve's answer")
             pages.handlers(address)

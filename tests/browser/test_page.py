@@ -94,6 +94,15 @@ class Page:
         self.browser.wait_for("!asking")
         return self.browser.evaluate("$('best').textContent")
 
+    def drop(self, file):
+        self.clear()
+        data = {"items": [], "files": [str(file)], "dragOperationsMask": 1}
+        for kind in ("dragEnter", "dragOver", "drop"):
+            x, y = self.spot((.5, .5))
+            self.browser.call("Input.dispatchDragEvent", type=kind, x=x, y=y, data=data)
+        self.browser.wait_for("picture !== null")
+        return self.answer()
+
     def alarm(self):
         return self.browser.evaluate("$('alarm').textContent")
 
@@ -136,18 +145,9 @@ def read_files(page, folder):
     for name, data in files.items():
         (folder / name).write_bytes(data)
 
-    def drop(name):
-        page.clear()
-        data = {"items": [], "files": [str(folder / name)], "dragOperationsMask": 1}
-        for kind in ("dragEnter", "dragOver", "drop"):
-            x, y = page.spot((.5, .5))
-            browser.call("Input.dispatchDragEvent", type=kind, x=x, y=y, data=data)
-        browser.wait_for("picture !== null")
-        return page.answer()
-
-    check(drop("one.png") == "1", "a dropped picture of a 1 is not read as 1")
+    check(page.drop(folder / "one.png") == "1", "a dropped picture of a 1 is not read as 1")
     for name in ("bad.png", "blank.png"):
-        check(drop(name) == "?" and "the picture" in page.alarm(), f"{name}: no message on the page, but '{page.alarm()}'")
+        check(page.drop(folder / name) == "?" and "the picture" in page.alarm(), f"{name}: no message on the page, but '{page.alarm()}'")
     page.clear()
     node = browser.call("DOM.querySelector", nodeId=browser.call("DOM.getDocument")["root"]["nodeId"], selector="#file")
     browser.call("DOM.setFileInputFiles", files=[str(folder / "one.png")], nodeId=node["nodeId"])

@@ -2,6 +2,7 @@
 // weft export and weft import: where files go, and what is refused.
 #include <fmt/format.h>
 
+#include "layers/registry/registry.h"
 #include "tests/cli/program.h"
 #include "tests/cli/untrained_model.h"
 
@@ -33,6 +34,47 @@ TEST_F(Export, WritesNextToTheModelOrWhereToldTo) {
   EXPECT_EQ(event.at("file"), "m.npz");
   EXPECT_EQ(event.at("bytes"), fs::file_size(folder() / "m.npz"));
   EXPECT_EQ(read("m.npz"), read("run/model.npz"));
+}
+
+// tests/browser/test_export.py opens such pages.
+TEST_F(Export, APageHasTheNetworkAndAsksNobody) {
+  const Outcome outcome = weft({"export", "run", "--format", "html"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::string page = read("run/model.html");
+  EXPECT_LE(page.size(), std::size_t{3} << 20);
+  EXPECT_NE(
+      page.find("Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-"),
+      std::string::npos);
+  EXPECT_EQ(page.find("{{"), std::string::npos);
+  EXPECT_EQ(weft({"export", "run", "--out", "m.html"}).exit_code, 0);
+  EXPECT_EQ(read("m.html"), page);
+  expect_error(weft({"export", "run", "--out", "m.html", "--opset", "17"}), 2, "--opset");
+  models::Model model = untrained_model();
+  model.info.network = {.name = "two.net", .channels = 2, .definition = "linear classes\n"};
+  model.net = models::make_network(model.info.network);
+  model.parameters = model.net->initial_parameters(1);
+  model.info.mean = {0, 0};
+  model.info.stddev = {1, 1};
+  models::write_safetensors(folder() / "two.safetensors", models::model_content(model));
+  expect_error(weft({"export", "two.safetensors", "--out", "two.html"}), 2, "reads 2 channels");
+}
+
+// A page computes the operators that layers say.
+TEST_F(Export, APageKnowsEveryLayer) {
+  for (const layers::LayerRow& row : layers::layer_rows()) {
+    if (!row.why_not.empty()) continue;
+    SCOPED_TRACE(row.type);
+    models::Model model = untrained_model();
+    model.info.network = {
+        .name = "t.net",
+        .definition = fmt::format("conv 2 1x1\n{} {}\nlinear classes\n", row.word, row.example)};
+    model.net = models::make_network(model.info.network);
+    model.parameters = model.net->initial_parameters(1);
+    model.buffers = model.net->initial_buffers();
+    models::write_safetensors(folder() / "t.safetensors", models::model_content(model));
+    const Outcome outcome = weft({"export", "t.safetensors", "--out", "t.html"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
 }
 
 TEST_F(Export, TheEndingIsTheFormat) {
@@ -85,7 +127,8 @@ TEST_F(Export, SafetensorsIsACopy) {
 }
 
 TEST_F(Export, RefusesInOneLine) {
-  expect_error(weft({"export", "run"}), 2, "--format is required, one of onnx, npz, safetensors");
+  expect_error(weft({"export", "run"}), 2,
+               "--format is required, one of onnx, html, npz, safetensors");
   expect_error(weft({"export", "run", "--out", "m.txt"}), 2, "m.txt has none of these endings");
   expect_error(weft({"export", "run", "--out", "m.npz", "--format", "onnx"}), 2,
                "--out m.npz has the ending of npz, but --format is onnx");

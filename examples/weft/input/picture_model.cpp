@@ -18,14 +18,17 @@ bool may_be_mark(const models::NetworkOptions& network) {
 
 }  // namespace
 
+void check_reads_pictures(const models::Model& model, const std::string& path) {
+  const std::int64_t channels = model.info.network.channels;
+  if (channels == 1 || channels == 3) return;
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("{}: the network reads {} channels; pictures have 1 or 3", path, channels));
+}
+
 models::Model load_picture_model(const std::string& path) {
   models::Model model = models::load_model(path);
-  const std::int64_t channels = model.info.network.channels;
-  if (channels != 1 && channels != 3) {
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("{}: the network reads {} channels; pictures have 1 or 3", path, channels));
-  }
+  check_reads_pictures(model, path);
   return model;
 }
 

@@ -15,6 +15,7 @@ inline constexpr std::int64_t kLeastMarkSide = 14, kMostMarkSide = 64;
 bool takes_whole_pictures(const models::ModelInfo& info);
 
 // Throws usage for a model that reads neither grey pictures nor coloured ones.
+void check_reads_pictures(const models::Model& model, const std::string& path);
 models::Model load_picture_model(const std::string& path);
 // Throws usage unless the network's input may be a drawn character.
 void check_reads_marks(const models::ModelInfo& info, const std::string& path);

@@ -16,6 +16,7 @@
 #include "distributed/run_token.h"
 #include "engine/error.h"
 #include "examples/weft/output/json_lines.h"
+#include "examples/weft/page/parts.h"
 #include "examples/weft/serve/connections.h"
 
 namespace weft::cli {
@@ -64,10 +65,13 @@ HttpResponse page() {
   const std::string nonce =
       fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
   const std::string set = unprintable_set();
-  const Part parts[] = {{"nonce", nonce}, {"unprintable", set}};
+  const Part unprintable[] = {{"unprintable", set}};
+  const std::string script = filled(kServeJs, unprintable);
+  const Part parts[] = {{"nonce", nonce},  {"icon", kPageIcon}, {"style", kPageCss},
+                        {"top", kPageTop}, {"shared", kPageJs}, {"script", script}};
   return {200,
           "text/html; charset=utf-8",
-          filled(kPage, parts),
+          filled(kServeHtml, parts),
           {{"Content-Security-Policy",
             fmt::format("default-src 'none'; script-src 'nonce-{0}'; style-src 'nonce-{0}'; "
                         "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "

@@ -12,8 +12,6 @@ namespace weft::cli {
 
 inline constexpr std::size_t kMaxBodyBytes = std::size_t{32} << 20;
 
-extern const char* const kPage;  // serve/page.html
-
 // Answers requests to http://127.0.0.1:`port`/ until `stop` is set. Port 0 is any free one. Calls
 // `listening` with the port once browsers can connect. With a `token`, every path begins with it:
 // http://127.0.0.1:`port`/`token`/.
