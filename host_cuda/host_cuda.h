@@ -15,6 +15,8 @@ bool repeating();
 // 4, or WEFT_HOST_CUDA_MULTIPROCESSORS, up to 1024.
 int multiprocessors();
 inline constexpr int kBlocksPerMultiprocessor = 2;  // that are resident at once
+// What cudaDriverGetVersion() and cudaRuntimeGetVersion() say: 12000 is 12.0, and 0 is none.
+void set_cuda_version(int version);
 // The most blocks that a kernel gets which loops over the rest (blocks_for() of engine/launch.h):
 // WEFT_HOST_CUDA_MOST_BLOCKS, or 2^31 - 1, as many as a GPU has.
 std::int64_t most_blocks();

@@ -17,6 +17,7 @@
 #include "host_cuda/checks/stream_order.h"
 #include "host_cuda/findings/device_error.h"
 #include "host_cuda/graphs.h"
+#include "host_cuda/host_cuda.h"
 #include "host_cuda/language/runtime_api.h"
 #include "host_cuda/memory/device_memory.h"
 #include "host_cuda/memory/written.h"
@@ -31,6 +32,11 @@ struct CUevent_st {
 };
 
 namespace weft::host_cuda {
+
+static int told_version = 0;
+void set_cuda_version(int version) {
+  told_version = version;
+}
 
 bool is_captured(cudaStream_t stream) {
   return stream != nullptr && goes_on(stream->capture);
@@ -68,6 +74,7 @@ static void run_copy(const HostCall& call, void* to, const void* from, std::size
                    reinterpret_cast<std::uintptr_t>(to) + offset + (end - begin));
   }
   copied_out(call, to, from, bytes);
+  copy_runs(call, to, from, bytes);
 }
 
 cudaError_t cudaGetDeviceCount(int* count) {
@@ -82,11 +89,11 @@ cudaError_t cudaGetDevice(int* device) {
   return cudaSuccess;
 }
 cudaError_t cudaDriverGetVersion(int* version) {
-  *version = 0;
+  *version = told_version;
   return cudaSuccess;
 }
 cudaError_t cudaRuntimeGetVersion(int* version) {
-  *version = 0;
+  *version = told_version;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {
@@ -114,8 +121,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t) {
   if (device_is_lost()) return cudaErrorLaunchFailure;
-  *data = weft::host_cuda::allocate_device_memory(bytes);
-  return *data != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
+  return weft::host_cuda::give_memory(data, bytes, Memory::device);
 }
 cudaError_t cudaMalloc(void** data, std::size_t bytes) {
   return cudaMallocAsync(data, bytes, nullptr);
@@ -137,8 +143,7 @@ cudaError_t cudaFreeAsync(void* data, cudaStream_t) {
   return cudaSuccess;
 }
 cudaError_t cudaMallocHost(void** data, std::size_t bytes) {
-  *data = weft::host_cuda::allocate_device_memory(bytes, Memory::pinned);
-  return *data != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
+  return weft::host_cuda::give_memory(data, bytes, Memory::pinned);
 }
 cudaError_t cudaFreeHost(void* data) {
   if (!check_free({"cudaFreeHost", __builtin_return_address(0)}, data, Memory::pinned)) {
@@ -156,7 +161,6 @@ cudaError_t cudaMemcpyAsync(void* dst, const void* src, std::size_t bytes, cudaM
   stream_works(stream);
   weft::host_cuda::submit(
       stream, [=] { run_copy(call, dst, src, bytes); }, cudaGraphNodeTypeMemcpy);
-  copy_runs(call, dst, src);
   return device_error();
 }
 cudaError_t cudaMemsetAsync(void* dst, int value, std::size_t bytes, cudaStream_t stream) {
@@ -184,6 +188,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  if (event == nullptr) return noted(cudaErrorInvalidResourceHandle);
   event_follows(event, stream);
   event->capture = stream != nullptr ? stream->capture : nullptr;
   event->time = std::chrono::steady_clock::now() + weft::host_cuda::time_of_repeats();
@@ -196,6 +201,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return device_error();
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  if (milliseconds == nullptr) return noted(cudaErrorInvalidValue);
+  if (begin == nullptr || end == nullptr) return noted(cudaErrorInvalidResourceHandle);
   *milliseconds = std::chrono::duration<float, std::milli>(end->time - begin->time).count();
   return cudaSuccess;
 }

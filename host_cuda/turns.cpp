@@ -50,12 +50,16 @@ void lose_thread() {
   __builtin_unreachable();
 }
 
-void poll() {
+void others_catch_up() {
   if (running == nullptr) return;
   const Unchecked here;
   if (recording()) record_values(*running);
-  polled = true;
   Fiber::suspend();
+}
+
+void poll() {
+  polled = running != nullptr;
+  others_catch_up();
 }
 
 void yield() {

@@ -37,6 +37,8 @@ Segment grid_began = 0;  // the running grid's first
 // A thread that finds the same value again at the same place may be waiting for another thread.
 // What it waits for may have several words. The other threads run before the access is judged: it
 // acquires what they publish meanwhile. True where the thread has looked there twice in a row.
+// Before any other volatile access they have their turn too: code that relies on the lanes of a
+// warp being in step declares its memory volatile, and on a GPU they mostly are.
 bool look(std::uintptr_t place, std::size_t bytes, Access access, const void* site) {
   Thread& self = *running;
   const auto* address = reinterpret_cast<const void*>(place);
@@ -52,10 +54,13 @@ bool look(std::uintptr_t place, std::size_t bytes, Access access, const void* si
     if (again) {
       self.site = site;
       poll();
+    } else if (is_volatile(access)) {
+      others_catch_up();
     }
     return again && in_a_row;
   }
   self.looks[self.next_look++ % self.looks.size()] = {address, value, is_read(access)};
+  if (is_volatile(access)) others_catch_up();
   return false;
 }
 

@@ -16,7 +16,8 @@ Segment first_segment_of_grid();
 // The running thread hands over to another one after some accesses that `random` decides; 0: never.
 void schedule_preemption(std::uint64_t random);
 void yield();
-void poll();  // the same, of a thread that waits for memory to change
+void others_catch_up();  // the same, in an access of the thread
+void poll();             // the same, of a thread that waits for memory to change
 
 // Ends the grid, or tells: the address of an access is not a multiple of the alignment.
 void misaligned(const void* address, std::size_t alignment, Access access, const void* site);

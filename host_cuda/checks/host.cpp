@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "engine/error.h"
 #include "host_cuda/checks/report.h"
@@ -22,17 +23,26 @@ namespace {
 
 std::mutex host_mutex;                                   // guards the next three
 [[gnu::init_priority(200)]] std::string running_kernel;  // and where it was launched
-[[gnu::init_priority(200)]] std::map<std::uintptr_t, std::string> copying;  // by pinned allocation
+// What an asynchronous copy may still read or write of pinned memory.
+struct Copying {
+  std::uintptr_t begin;
+  std::size_t bytes;
+  bool writes;
+  HostCall call;
+};
+[[gnu::init_priority(200)]] std::vector<Copying> copying;
 
 // Changes with all that host_access() looks at but the memory's contents.
 std::atomic<std::uint64_t> host_state{1};
-// Pinned or managed memory that was the host's to use.
+// Pinned or managed memory that was the host's to use, or to read.
 struct OfHost {
   std::uintptr_t begin = 0;
   std::size_t bytes = 0;
   std::uint64_t state = 0;
+  bool reads_only = false;
 };
 thread_local OfHost recent_of_host;
+thread_local int calls_by_streams = 0;
 
 // Never destroyed: the last to ask for it may be behind all destructors.
 CallFailure& first_failure() {
@@ -156,13 +166,13 @@ void kernel_runs(const std::string& kernel, const std::string& line) {
   ++host_state;
   running_kernel = str("kernel ", kernel, ", launched at ", line, ",");
 }
-void copy_runs(const HostCall& call, const void* to, const void* from) {
+void copy_runs(const HostCall& call, const void* to, const void* from, std::size_t bytes) {
   for (const void* side : {to, from}) {
     const Allocation at = allocation_at(number(side));
     if (at.bytes == 0 || at.memory != Memory::pinned) continue;
     const std::lock_guard lock(host_mutex);
     ++host_state;
-    copying[at.begin] = text_of(call);
+    copying.push_back({number(side), bytes, side == to, call});
   }
 }
 void host_waits() {
@@ -171,13 +181,48 @@ void host_waits() {
   copying.clear();
 }
 
+CalledByStream::CalledByStream() {
+  ++calls_by_streams;
+}
+CalledByStream::~CalledByStream() {
+  --calls_by_streams;
+}
+
 void allocations_change() {
   ++host_state;
 }
 
+namespace {
+
+// What the access of managed or pinned memory `at` has not been waited for; empty when nothing.
+// Else the host may go on to use what lies around the access. host_mutex is held.
+std::string still_running(const Allocation& at, std::uintptr_t address, std::size_t bytes,
+                          bool reads, std::uint64_t now) {
+  if (at.memory == Memory::managed && !running_kernel.empty()) return running_kernel;
+  OfHost around{at.begin, at.bytes, now, false};
+  for (const Copying& copy : copying) {
+    if (reads && !copy.writes) {
+      around.reads_only = true;
+    } else if (address >= copy.begin + copy.bytes) {
+      const std::uintptr_t begin = std::max(around.begin, copy.begin + copy.bytes);
+      around.bytes -= begin - around.begin;
+      around.begin = begin;
+    } else if (address + bytes <= copy.begin) {
+      around.bytes = std::min<std::size_t>(around.bytes, copy.begin - around.begin);
+    } else {
+      return text_of(copy.call);
+    }
+  }
+  recent_of_host = around;
+  return "";
+}
+
+}  // namespace
+
 void host_access(std::uintptr_t address, std::size_t bytes, bool reads, const void* site) {
   const std::uint64_t now = host_state;
-  if (recent_of_host.state == now && address - recent_of_host.begin < recent_of_host.bytes &&
+  if (recent_of_host.state == now && (reads || !recent_of_host.reads_only) &&
+      address - recent_of_host.begin < recent_of_host.bytes &&
       bytes <= recent_of_host.bytes - (address - recent_of_host.begin) &&
       (!reads || !looks_unwritten(address, bytes))) {
     return;
@@ -201,17 +246,12 @@ void host_access(std::uintptr_t address, std::size_t bytes, bool reads, const vo
       return "device pointer: " + where() + ": copy it to the host first";
     });
   }
+  if (calls_by_streams > 0) return;
   const std::lock_guard lock(host_mutex);
-  const auto copy = copying.find(at.begin);
-  const bool waits = at.memory == Memory::managed ? running_kernel.empty() : copy == copying.end();
-  if (waits) {
-    recent_of_host = {at.begin, at.bytes, now};
-    return;
-  }
+  const std::string runs = still_running(at, address, bytes, reads, now);
+  if (runs.empty()) return;
   host_mistake("not synchronised", site, [&] {
-    return str("not synchronised: ", where(), "; ",
-               at.memory == Memory::managed ? running_kernel : copy->second,
-               " may still run: wait for it first");
+    return str("not synchronised: ", where(), "; ", runs, " may still run: wait for it first");
   });
 }
 

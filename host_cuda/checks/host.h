@@ -50,10 +50,19 @@ bool check_fill(const HostCall& call, const void* to, std::size_t bytes);
 bool check_free(const HostCall& call, void* data, Memory expected);
 
 // On a GPU a kernel or an asynchronous copy may run until the host waits for it. Memory that both
-// can use is not the host's until then: all managed memory, or the pinned memory of a copy.
+// can use is not the host's until then: all managed memory, or the pinned memory that a copy
+// writes. What a copy reads may be read.
 void kernel_runs(const std::string& kernel, const std::string& line);
-void copy_runs(const HostCall& call, const void* to, const void* from);
+void copy_runs(const HostCall& call, const void* to, const void* from, std::size_t bytes);
 void host_waits();
+// Host code that a stream calls comes behind all that was submitted there before.
+class CalledByStream {
+ public:
+  CalledByStream();
+  CalledByStream(const CalledByStream&) = delete;
+  CalledByStream& operator=(const CalledByStream&) = delete;
+  ~CalledByStream();
+};
 
 // Memory of the arena has been freed.
 void allocations_change();

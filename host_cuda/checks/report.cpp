@@ -95,7 +95,8 @@ std::string race(const Finding& finding, Access access, const std::string& what,
   if (finding.kind == Finding::Kind::unordered) {
     return str("unordered: ", second, nothing,
                ": both are atomic or volatile, so this is no race (PTX ISA, Memory Consistency "
-               "Model, \"Morally strong operations\"), but which comes first is left open");
+               "Model, \"Morally strong operations\"), but which comes first is left open",
+               same_warp ? "; a __syncwarp() between the two orders them" : "");
   }
   return str("race: ", second, nothing,
              remedy(access, other.access(), line, other_line, same_block, same_warp));

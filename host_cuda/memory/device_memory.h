@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "host_cuda/language/runtime_api.h"
 #include "host_cuda/memory/shadow.h"
 
 namespace weft::host_cuda {
@@ -29,6 +30,12 @@ struct Allocation {
 // Null when there is not enough. It is filled with bytes that make a NaN of every width: what still
 // has them, and no copy or fill has covered, nobody has written.
 void* allocate_device_memory(std::size_t bytes, Memory memory = Memory::device);
+// The same, as cudaMalloc() answers.
+inline cudaError_t give_memory(void** data, std::size_t bytes, Memory memory) {
+  if (data == nullptr) return cudaErrorInvalidValue;
+  *data = allocate_device_memory(bytes, memory);
+  return *data != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
+}
 inline std::atomic<std::size_t> device_bytes_in_use = 0;   // of Memory::device
 bool free_device_memory(void* data);                       // false when there is no such allocation
 bool register_host_memory(void* data, std::size_t bytes);  // false where it is known already

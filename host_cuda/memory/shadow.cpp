@@ -42,8 +42,8 @@ bool out_of_scope(Stamp now, Stamp earlier, Segment first) {
 }
 
 // Is one of them data rather than a flag: a volatile write beside an atomic operation, or, where
-// the kernel orders by fences, beside another volatile access? Lanes of a warp may do that in
-// turns, and a thread that has read the word knows what it overwrites.
+// the kernel orders by fences or in one warp, beside another volatile access? Lanes of a warp may
+// use atomics in turns, and a thread that has read the word knows what it overwrites.
 bool seldom_meant(Stamp now, Stamp earlier, Segment first) {
   const Access a = now.access(), b = earlier.access();
   if (earlier.segment < first || (a != Access::volatile_write && b != Access::volatile_write)) {
@@ -52,7 +52,7 @@ bool seldom_meant(Stamp now, Stamp earlier, Segment first) {
   if (a == Access::volatile_flag || b == Access::volatile_flag) return false;
   if (block_of(earlier.segment) == block_of(now.segment) &&
       earlier.thread() / 32 == now.thread() / 32) {
-    return false;
+    return is_volatile(a) && is_volatile(b);
   }
   if (is_volatile(a) && is_volatile(b)) return grid_has_fences;
   return !is_read(a) && !is_read(b);

@@ -9,12 +9,17 @@
 
 using namespace weft::host_cuda;
 
+// The host waits for a copy of the default stream.
+static void finish(cudaStream_t stream) {
+  if (stream != nullptr) return;
+  host_waits();
+  host_follows_stream(nullptr);
+}
 static cudaError_t copy_and_wait(const HostCall& call, void* to, const void* from,
                                  std::size_t bytes, cudaMemcpyKind kind) {
   const Calling calling(call);
   const cudaError_t code = noted(cudaMemcpyAsync(to, from, bytes, kind, nullptr));
-  host_waits();
-  host_follows_stream(nullptr);
+  finish(nullptr);
   return code;
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
@@ -33,6 +38,7 @@ cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
 cudaError_t cudaMallocPitch(void** data, std::size_t* pitch, std::size_t width,
                             std::size_t height) {
   constexpr std::size_t kRowAlignment = 512;
+  if (pitch == nullptr) return noted(cudaErrorInvalidValue);
   *pitch = weft::divide_up(width, kRowAlignment) * kRowAlignment;
   return noted(cudaMalloc(data, *pitch * height));
 }
@@ -58,7 +64,11 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
 }
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                          std::size_t width, std::size_t height, cudaMemcpyKind kind) {
-  return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
+  const Calling calling({"cudaMemcpy2D", __builtin_return_address(0)});
+  const cudaError_t code =
+      cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
+  finish(nullptr);
+  return code;
 }
 cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width,
                          std::size_t height) {
@@ -76,8 +86,7 @@ cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
 }
 
 cudaError_t cudaMallocManaged(void** data, std::size_t bytes, unsigned) {
-  *data = allocate_device_memory(bytes, Memory::managed);
-  return noted(*data != nullptr ? cudaSuccess : cudaErrorMemoryAllocation);
+  return noted(give_memory(data, bytes, Memory::managed));
 }
 cudaError_t cudaHostAlloc(void** data, std::size_t bytes, unsigned) {
   return noted(cudaMallocHost(data, bytes));
@@ -96,14 +105,6 @@ cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
 }
 
 namespace weft::host_cuda::lab {
-namespace {
-
-void finish(cudaStream_t stream) {
-  if (stream == nullptr) host_follows_stream(nullptr);
-}
-
-}  // namespace
-
 cudaError_t copy_to_variable(void* variable, std::size_t size, const void* from, std::size_t bytes,
                              std::size_t offset, cudaStream_t stream) {
   if (offset > size || bytes > size - offset) return noted(cudaErrorInvalidValue);

@@ -30,13 +30,23 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
   weft::host_cuda::submit(
-      stream, [=] { function(data); }, cudaGraphNodeTypeHost);
+      stream,
+      [=] {
+        const weft::host_cuda::CalledByStream here;
+        function(data);
+      },
+      cudaGraphNodeTypeHost);
   return cudaSuccess;
 }
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void* data,
                                   unsigned) {
   weft::host_cuda::submit(
-      stream, [=] { function(stream, cudaSuccess, data); }, cudaGraphNodeTypeHost);
+      stream,
+      [=] {
+        const weft::host_cuda::CalledByStream here;
+        function(stream, cudaSuccess, data);
+      },
+      cudaGraphNodeTypeHost);
   return cudaSuccess;
 }
 

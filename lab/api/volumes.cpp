@@ -2,6 +2,7 @@
 #include "lab/api/volumes.h"
 
 #include "host_cuda/checks/host.h"
+#include "host_cuda/checks/stream_order.h"
 #include "host_cuda/memory/device_memory.h"
 
 using namespace weft::host_cuda;
@@ -42,7 +43,10 @@ cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* params, cudaStream_t stre
 }
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* params) {
   const Calling calling({"cudaMemcpy3D", __builtin_return_address(0)});
-  return cudaMemcpy3DAsync(params, nullptr);
+  const cudaError_t code = cudaMemcpy3DAsync(params, nullptr);
+  host_waits();
+  host_follows_stream(nullptr);
+  return code;
 }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* data) {
   void* const pointer = const_cast<void*>(data);

@@ -11,6 +11,8 @@
 
 #include "host_cuda/language/runtime_api.h"
 
+#define WEFT_LAB_CUDA_VERSION 12000  // what the lab calls itself: CUDA 12.0
+
 namespace weft::host_cuda::lab {
 
 // What stands between <<< and >>>, and where.

@@ -9,9 +9,11 @@
 
 #include "engine/error.h"
 #include "host_cuda/grid.h"
+#include "host_cuda/host_cuda.h"
 #include "lab/record/record.h"
 #include "lab/runtime/failures.h"
 #include "lab/runtime/findings.h"
+#include "lab/runtime/launch.h"
 
 extern "C" {
 int __real_main(int argc, char** argv, char** environment);
@@ -41,6 +43,7 @@ std::vector<weft::KernelCounts> counts_of(int argc, char** argv, char** environm
 
 // WEFT_LAB_RECORD is the file that weft::lab::read_record() reads when the program has ended.
 extern "C" int __wrap_main(int argc, char** argv, char** environment) {
+  weft::host_cuda::set_cuda_version(WEFT_LAB_CUDA_VERSION);
   const char* path = std::getenv("WEFT_LAB_RECORD");
   if (path == nullptr) return __real_main(argc, argv, environment);
   const bool traces = std::getenv("WEFT_LAB_TRACE") != nullptr;

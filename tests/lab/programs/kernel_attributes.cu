@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the runtime tells of a kernel, and the n-th bit that is set.
 // prints: tile<32>: 136 bytes of shared memory, halo: 56, 40 bytes of constants, 1024 threads
+// prints: the version of the runtime is that of the headers
 // prints: bits 4 4 5 6, none, and downwards 4
 #include <cstdio>
 
@@ -27,6 +28,9 @@ __global__ void bits(int *out) {
 }
 
 int main() {
+  int version = 0;
+  cudaRuntimeGetVersion(&version);
+  printf("the version of the runtime is %s\n", version == CUDART_VERSION ? "that of the headers" : "another one");
   cudaFuncAttributes of_tile, of_halo;
   cudaFuncGetAttributes(&of_tile, tile<32>);
   cudaFuncGetAttributes(&of_halo, reinterpret_cast<const void *>(halo));
