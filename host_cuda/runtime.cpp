@@ -17,6 +17,7 @@
 #include "host_cuda/checks/stream_order.h"
 #include "host_cuda/findings/device_error.h"
 #include "host_cuda/graphs.h"
+#include "host_cuda/grid.h"
 #include "host_cuda/host_cuda.h"
 #include "host_cuda/language/runtime_api.h"
 #include "host_cuda/memory/device_memory.h"
@@ -64,6 +65,8 @@ long long clock() {
 
 using namespace weft::host_cuda;
 
+// A kernel may call what CUDA's device runtime has: those functions hold an Unchecked.
+
 // What nobody has written stays so where it is copied to.
 static void run_copy(const HostCall& call, void* to, const void* from, std::size_t bytes) {
   std::memcpy(to, from, bytes);
@@ -105,11 +108,13 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  const Unchecked here;
   *stream = new CUstream_st;
   stream_made(*stream, flags != cudaStreamNonBlocking);
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const Unchecked here;
   delete stream;
   return cudaSuccess;
 }
@@ -120,6 +125,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return device_error();
 }
 cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t) {
+  const Unchecked here;
   if (device_is_lost()) return cudaErrorLaunchFailure;
   return weft::host_cuda::give_memory(data, bytes, Memory::device);
 }
@@ -127,6 +133,7 @@ cudaError_t cudaMalloc(void** data, std::size_t bytes) {
   return cudaMallocAsync(data, bytes, nullptr);
 }
 cudaError_t cudaFree(void* data) {
+  const Unchecked here;
   if (!check_free({"cudaFree", __builtin_return_address(0)}, data, Memory::device)) {
     return noted(cudaErrorInvalidValue);
   }
@@ -154,6 +161,7 @@ cudaError_t cudaFreeHost(void* data) {
 }
 cudaError_t cudaMemcpyAsync(void* dst, const void* src, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
+  const Unchecked here;
   if (device_is_lost()) return cudaErrorLaunchFailure;
   const Calling calling({"cudaMemcpyAsync", __builtin_return_address(0)});
   const HostCall call = Calling::outermost();
@@ -164,6 +172,7 @@ cudaError_t cudaMemcpyAsync(void* dst, const void* src, std::size_t bytes, cudaM
   return device_error();
 }
 cudaError_t cudaMemsetAsync(void* dst, int value, std::size_t bytes, cudaStream_t stream) {
+  const Unchecked here;
   if (device_is_lost()) return cudaErrorLaunchFailure;
   if (!check_fill({"cudaMemsetAsync", __builtin_return_address(0)}, dst, bytes)) {
     return noted(cudaErrorInvalidValue);
@@ -180,14 +189,17 @@ cudaError_t cudaMemsetAsync(void* dst, int value, std::size_t bytes, cudaStream_
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  const Unchecked here;
   *event = new CUevent_st;
   return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const Unchecked here;
   delete event;
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const Unchecked here;
   if (event == nullptr) return noted(cudaErrorInvalidResourceHandle);
   event_follows(event, stream);
   event->capture = stream != nullptr ? stream->capture : nullptr;

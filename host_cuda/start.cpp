@@ -8,6 +8,7 @@
 #include "host_cuda/environment.h"
 #include "host_cuda/grid.h"
 #include "host_cuda/host_cuda.h"
+#include "host_cuda/launched_grids.h"
 #include "host_cuda/memory/device_memory.h"
 #include "host_cuda/memory/symbols.h"
 
@@ -107,6 +108,7 @@ cudaError_t start(const cudaLaunchConfig_t& config, std::shared_ptr<const Call> 
     if (!next_kernel_runs()) return;
     run_schedules(grid);
     launch_ended();
+    run_launched_grids();
   });
   return cudaSuccess;
 }

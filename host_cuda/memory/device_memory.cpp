@@ -197,7 +197,7 @@ void* allocate_in_kernel(std::size_t bytes, const void* site) {
   static char *next = nullptr, *end = nullptr;
   order_matters();
   kernel_has_effects();
-  if (runs_unchecked_blocks()) refuse_heap_of_worker();
+  if (runs_unchecked_blocks()) refuse_in_worker("allocates or frees memory");
   const std::lock_guard lock(mutex);
   if (bytes > heap_bytes || heap_used > heap_bytes - bytes) return nullptr;
   const std::size_t taken = round_up(bytes + kAlignment, kAlignment);
@@ -224,7 +224,7 @@ void* allocate_in_kernel(std::size_t bytes, const void* site) {
 bool free_in_kernel(void* data) {
   order_matters();
   kernel_has_effects();
-  if (runs_unchecked_blocks()) refuse_heap_of_worker();
+  if (runs_unchecked_blocks()) refuse_in_worker("allocates or frees memory");
   const std::lock_guard lock(mutex);
   const auto found = allocations.find(reinterpret_cast<std::uintptr_t>(data));
   if (found == allocations.end() || found->second.memory != Memory::heap) return false;

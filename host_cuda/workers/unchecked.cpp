@@ -29,6 +29,7 @@
 #include "host_cuda/counts/requests.h"
 #include "host_cuda/findings/findings.h"
 #include "host_cuda/grid.h"
+#include "host_cuda/launched_grids.h"
 #include "host_cuda/memory/arena.h"
 #include "host_cuda/memory/device_memory.h"
 #include "host_cuda/memory/symbols.h"
@@ -295,7 +296,9 @@ bool UncheckedShare::run(std::uint64_t next, std::uint64_t total,
                          const std::function<void(std::uint64_t, std::uint64_t)>& run) {
   const std::int64_t pay_from = workers_pay_from().count() * kMicrosecond / 5;
   Known& known = kernels[kernel_];
-  if (known.stays || workers() == 1 || recording() || !kernels_share_memory()) return false;
+  if (known.stays || workers() == 1 || recording() || !kernels_share_memory() || kernels_launch()) {
+    return false;
+  }
   if (known.per_block == 0) {
     if (began_ == 0) {
       began_ = now();
@@ -373,13 +376,13 @@ bool worker_has_lost() {
   return lost;
 }
 
-void refuse_heap_of_worker() {
+void refuse_in_worker(const char* what) {
   wait_for_turn();
   std::fflush(stdout);
   std::fprintf(stderr,
-               "weft: error: host-cuda: kernel %s allocates or frees memory only behind the blocks "
-               "that run with checks: run the program with --jobs 1\n",
-               kernel_name(*running_grid->call).c_str());
+               "weft: error: host-cuda: kernel %s %s only behind the blocks that run with checks: "
+               "run the program with --jobs 1\n",
+               kernel_name(*running_grid->call).c_str(), what);
   std::_Exit(static_cast<int>(ErrorKind::usage));
 }
 

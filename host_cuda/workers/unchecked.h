@@ -44,7 +44,8 @@ void forward_at(const char* kind, const std::string& text, const std::string& li
 // In the process that has begun the others: has such a failure come, with a thread lost?
 bool worker_has_lost();
 
-// A kernel allocates memory in a process whose heap nobody else would know. It ends the program.
-[[noreturn]] void refuse_heap_of_worker();
+// A kernel does in a process what nobody else would know of: "allocates or frees memory". It ends
+// the program.
+[[noreturn]] void refuse_in_worker(const char* what);
 
 }  // namespace weft::host_cuda

@@ -5,10 +5,13 @@
 #include <map>
 #include <mutex>
 
+#include "engine/error.h"
 #include "host_cuda/checks/host.h"
 #include "host_cuda/checks/stream_order.h"
 #include "host_cuda/findings/device_error.h"
+#include "host_cuda/grid.h"
 #include "host_cuda/memory/device_memory.h"
+#include "host_cuda/memory/symbols.h"
 
 namespace weft::host_cuda::lab {
 namespace {
@@ -36,9 +39,21 @@ cudaError_t run_remembered(const Configuration& at, const void* kernel, void** a
   return call == nullptr ? noted(cudaErrorInvalidDeviceFunction) : run(at, call);
 }
 
+static void waits_in_kernel(const void* site) {
+  const Unchecked here;
+  fail("launch in a kernel", source_line(site), [&] {
+    return str("launch in a kernel: ", where(*running), " waits at ", source_line(site),
+               " for kernels that it has launched: dynamic parallelism has no such wait since CUDA "
+               "12");
+  });
+}
+
 }  // namespace weft::host_cuda::lab
 
 cudaError_t cudaDeviceSynchronize() {
+  if (weft::host_cuda::running != nullptr) {
+    weft::host_cuda::lab::waits_in_kernel(__builtin_return_address(0));
+  }
   weft::host_cuda::host_waits();
   weft::host_cuda::host_follows_all();
   return weft::host_cuda::device_error();

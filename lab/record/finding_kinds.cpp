@@ -26,7 +26,7 @@ const std::vector<FindingKind>& finding_kinds() {
       {"assertion-failed", "An assert() in a kernel failed."},
       {"missing-return", "A function that has to return a value comes to its end."},
       {"trap", "A kernel stopped itself."},
-      {"launch-in-a-kernel", "A kernel launches a kernel."},
+      {"launch-in-a-kernel", "A kernel waits for kernels that it has launched."},
       {"other-results", "The results depend on the order of the threads (--schedules)."},
       {"no-kernel", "A function that is not __global__ is launched."},
       {"wrong-direction", "A side of a copy is not where its cudaMemcpyKind says."},

@@ -25,11 +25,21 @@ struct Configuration {
   bool cooperative = false;
 };
 
-// Runs the grid. A finding is printed, and ends the program with exit code 1. A launch that cannot
-// be is remembered for cudaGetLastError(), as on a GPU.
+// Runs the grid, or where a kernel launches, has it run behind the kernel's grid. A finding is
+// printed, and ends the program with exit code 1. A launch that cannot be is remembered for
+// cudaGetLastError(), as on a GPU.
 cudaError_t run(const Configuration& at, std::shared_ptr<const Call> call);
-// A thread of a kernel may not.
-void about_to_launch(const char* file, int line);
+// While a thread of a kernel makes a launch, it does not run the kernel's own code.
+class Launching {
+ public:
+  Launching();
+  Launching(const Launching&) = delete;
+  Launching& operator=(const Launching&) = delete;
+  ~Launching();
+
+ private:
+  bool in_kernel_;
+};
 // Beyond 48 KiB, the kernel's limit has to be raised. (The address of a kernel that is a template
 // and deduces its arguments is not known.)
 bool shared_memory_allowed(const Call& call, std::size_t bytes);
@@ -64,6 +74,7 @@ class PointerLaunch {
   PointerLaunch(void (*kernel)(Parameters...), const Configuration& at)
       : kernel_(kernel), at_(at) {}
   void operator()(Parameters... arguments) const {
+    const Launching here;
     run(at_, std::make_shared<const KernelCall<Parameters...>>(kernel_, arguments...));
   }
 
@@ -116,6 +127,7 @@ class DeducedLaunch {
       }
     }
     using Made = DeducedCall<Function, std::decay_t<Arguments>...>;
+    const Launching here;
     run(at_, std::make_shared<const Made>(name_, function_, arguments...));
   }
 
@@ -132,7 +144,6 @@ class Kernel {
   explicit Kernel(Make make) : make_(make) {}
   auto with(dim3 grid, dim3 block, std::size_t shared_bytes = 0, cudaStream_t stream = nullptr,
             const char* file = __builtin_FILE(), int line = __builtin_LINE()) const {
-    about_to_launch(file, line);
     return make_(Configuration{grid, block, shared_bytes, stream, file, line});
   }
 

@@ -14,6 +14,7 @@
 #include "host_cuda/checks/stream_order.h"
 #include "host_cuda/grid.h"
 #include "host_cuda/host_cuda.h"
+#include "host_cuda/launched_grids.h"
 #include "host_cuda/memory/symbols.h"
 #include "host_cuda/printing.h"
 #include "host_cuda/workers/workers.h"
@@ -37,19 +38,23 @@ bool is_kernel(const void* function) {
 }
 
 std::recursive_mutex one_launch_at_a_time;  // by threads of the host
+cudaStream_t stream_of_grid = nullptr;
 
 }  // namespace
 
-void about_to_launch(const char* file, int line) {
-  if (running == nullptr) return;
-  const Unchecked here;
-  fail("launch in a kernel", str(file, ":", line), [&] {
-    return str("launch in a kernel: ", where(*running), " launches a kernel at ", file, ":", line,
-               ": the lab has no dynamic parallelism");
-  });
+Launching::Launching() : in_kernel_(in_kernel_code != nullptr) {
+  in_kernel_code = checked = nullptr;
+}
+Launching::~Launching() {
+  if (in_kernel_) enter_kernel_code();
 }
 
 cudaError_t run(const Configuration& at, std::shared_ptr<const Call> call) {
+  if (running != nullptr) {  // whatever the stream, it comes behind the kernel
+    Configuration behind = at;
+    behind.stream = stream_of_grid;
+    return noted(launch_behind_grid([=] { run(behind, call); }));
+  }
   const std::lock_guard lock(one_launch_at_a_time);
   const std::string kernel = kernel_name(*call);
   if (call->name() == nullptr && !is_kernel(call->kernel())) {
@@ -70,6 +75,7 @@ cudaError_t run(const Configuration& at, std::shared_ptr<const Call> call) {
       str("kernel ", kernel, ", launched at ", at.file, ":", at.line);
   try {
     launch_begins(at.stream, where_launched);
+    stream_of_grid = at.stream;
     const TimedLaunch timed(where_launched, std::uint64_t{at.grid.x} * at.grid.y * at.grid.z);
     const cudaError_t code = start(config, std::move(call));
     if (code != cudaSuccess) return launch_failed(at, kernel, code);

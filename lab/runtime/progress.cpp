@@ -27,6 +27,7 @@ struct {
   std::size_t bytes = 0;
   std::uint64_t blocks = 0, launches = 0;
   std::int64_t began = 0, before = 0, next = kFirst;  // ns: this launch, those before, to tell at
+  int within = 0;  // launches that live: a kernel's run within the one that has launched it
 } state;
 
 std::int64_t now() {
@@ -110,6 +111,7 @@ void set_timer(std::int64_t nanoseconds) {
 }  // namespace
 
 TimedLaunch::TimedLaunch(const std::string& what, std::uint64_t blocks) {
+  if (state.within++ > 0) state.before += now() - state.began;
   const std::string shown = printable(what);
   state.bytes = std::min(shown.size(), state.what.size());
   std::memcpy(state.what.data(), shown.data(), state.bytes);
@@ -120,7 +122,10 @@ TimedLaunch::TimedLaunch(const std::string& what, std::uint64_t blocks) {
 }
 TimedLaunch::~TimedLaunch() {
   set_timer(0);
-  state.before += now() - state.began;
+  const std::int64_t end = now();
+  state.before += end - state.began;
+  state.began = end;
+  --state.within;
 }
 
 }  // namespace weft::host_cuda::lab

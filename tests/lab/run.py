@@ -131,9 +131,11 @@ CASES = {
     "ptx_unknown_register": ('__global__ void k(int* p) {\n asm("mov.u32 %0, %%pm0;" : "=r"(*p));\n}\nint main() {}\n',
                              [], 2, "case.cu:2: the lab does not have the special register '%pm0' of PTX"),
     "texture": ("texture<float, 2> t;\nint main() {}\n", [], 2, "case.cu:1: texture references are gone"),
-    "launch_in_a_kernel": (KERNEL + "__global__ void outer(int* p) {\n k<<<1, 1>>>(p);\n}\n"
-                           "int main() { outer<<<1, 1>>>(nullptr); }\n", [], 1,
-                           "launches a kernel at case.cu:3: the lab has no dynamic parallelism"),
+    "wait_in_a_kernel": (KERNEL + "__global__ void outer(int* p) {\n k<<<1, 1>>>(p);\n cudaDeviceSynchronize();\n}\n"
+                         "int main() { int* p; cudaMalloc(&p, 4); outer<<<1, 1>>>(p); }\n", [], 1,
+                         "waits at case.cu:4 for kernels that it has launched: dynamic parallelism has no such wait"),
+    "too_deep": ("#include <cstdio>\n__global__ void k(int n) {\n  if (n > 0) k<<<1, 1>>>(n - 1);\n"
+                 '  if (n == 1) printf("%d\\n", cudaGetLastError());\n}\nint main() { k<<<1, 1>>>(25); }\n', [], 0, "65"),
     "too_many_threads": (KERNEL + "#include <cstdio>\nint main() { k<<<1, 2000>>>(nullptr);\n"
                          'printf("%s, ", cudaGetErrorString(cudaPeekAtLastError()));\n'
                          'printf("%s, ", cudaGetErrorString(cudaGetLastError()));\n'

@@ -31,7 +31,7 @@ CLASSES = {
     "memory": ("needed more than 8 GiB of memory or 1 GiB of files", -1),
     "library": ("needs a library of NVIDIA's", 0),
     "texture": ("needs textures or CUDA arrays", 0),
-    "dynamic": ("launches kernels from kernels", 0),
+    "dynamic": ("waits in a kernel for kernels, as CUDA had it before 12", 0),
     "header": ("a third party's header is missing", 0),
     "nvcc": ("nvcc does not compile it, either", 0),
     "needs": ("needs arguments, input, further sources, a window or MPI", 0),

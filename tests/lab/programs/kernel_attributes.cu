@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the runtime tells of a kernel, and the n-th bit that is set.
-// prints: tile<32>: 136 bytes of shared memory, halo: 56, 40 bytes of constants, 1024 threads
 // prints: the version of the runtime is that of the headers
+// prints: tile<32>: 136 bytes of shared memory, halo: 56, 40 bytes of constants, 1024 threads
 // prints: bits 4 4 5 6, none, and downwards 4
 #include <cstdio>
 
