@@ -106,7 +106,16 @@ std::vector<float> values_of(const OnnxTensor& tensor, const Shape& shape, const
   const onnx::TensorProto& found = *tensor.tensor;
   const Shape stored = tensor.transposed ? Shape{shape[1], shape[0]} : shape;
   const std::vector<std::int64_t> extents(found.dims().begin(), found.dims().end());
-  if (!std::ranges::equal(extents, stored.extents())) {
+  const auto behind_ones = [](std::span<const std::int64_t> all) {
+    while (all.size() > 1 && all.front() == 1) all = all.subspan(1);
+    return all;
+  };
+  // A tensor of all values of an image (H, W) or of a row has none for the extents of 1 before.
+  const bool is_of_image = shape.rank() == 3 && shape[0] == 1;
+  const bool fits =
+      std::ranges::equal(extents, stored.extents()) ||
+      (is_of_image && std::ranges::equal(behind_ones(extents), behind_ones(stored.extents())));
+  if (!fits) {
     refuse_node(*layer.node, where,
                 str("expected the tensor ", in_quotes(found.name()), " to be ", to_string(stored),
                     ", found ", to_text(extents)));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Operators of an older set, and those of scikit-learn's classifiers.
+// Operators of an older set, those of scikit-learn's classifiers, and those that others compute.
 #include <algorithm>
 
+#include "engine/error.h"
 #include "engine/text.h"
 #include "models/onnx/graph.h"
 #include "models/onnx/simplify/writer.h"
@@ -106,6 +107,46 @@ bool Writer::write_classifier(const NodeProto& node) {
   softmax.add_output(scores);
   set_integer(softmax, "axis", 1);
   return write_softmax(softmax);
+}
+
+// Neg, Selu and Celu as products around an Elu (Klambauer et al., arXiv 1706.02515; Barron, arXiv
+// 1704.07483). `alpha` and `gamma` have the defaults of ONNX.
+bool Writer::write_by_others(const NodeProto& node) {
+  const Seen* from = seen(node, 0);
+  if (from == nullptr || node.input_size() != 1) return false;
+  const Attributes attributes(node, graph_.where);
+  const bool is_selu = node.op_type() == "Selu";
+  struct Step {
+    const char* type;
+    double number;  // the second factor, or alpha
+  };
+  std::vector<Step> steps = {{"Mul", -1}};
+  if (is_selu) {
+    attributes.require_only({"alpha", "gamma"});
+    steps = {{"Elu", double{attributes.real("alpha", 1.67326319217681884765625f)}},
+             {"Mul", double{attributes.real("gamma", 1.05070102214813232421875f)}}};
+  } else if (node.op_type() == "Celu") {
+    attributes.require_only({"alpha"});
+    const double alpha = double{attributes.real("alpha", 1)};
+    if (!(alpha > 0)) refuse_node(node, graph_.where, str("expected alpha above 0, found ", alpha));
+    steps = {{"Elu", 1}};
+    if (alpha != 1) steps = {{"Div", alpha}, {"Elu", 1}, {"Mul", alpha}};
+  }
+  std::string value = node.input(0);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const bool is_last = i + 1 == steps.size(), is_elu = steps[i].type == std::string("Elu");
+    const auto number = static_cast<float>(steps[i].number);
+    NodeProto step;
+    step.set_op_type(steps[i].type);
+    step.set_name(node.name());
+    step.add_input(value);
+    if (is_elu) set_real(step, "alpha", number);
+    if (!is_elu) step.add_input(graph_.add({.reals = {number}}, node.output(0) + "/number"));
+    value = is_last ? node.output(0) : graph_.new_name(node.output(0) + "/step");
+    step.add_output(value);
+    write_node(step);
+  }
+  return true;
 }
 
 // Probabilities whose sum is 1 stay as they are, and a ZipMap gives them the names of classes.

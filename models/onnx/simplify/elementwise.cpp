@@ -17,10 +17,25 @@ namespace {
 using onnx::NodeProto;
 
 constexpr std::string_view kUnary[] = {
-    "Abs",        "Celu",      "Elu",      "Erf",  "Exp",   "Gelu", "HardSigmoid",
-    "HardSwish",  "LeakyRelu", "Log",      "Mish", "Neg",   "Relu", "Selu",
-    "Sigmoid",    "Softplus",  "Softsign", "Sqrt", "Swish", "Tanh", "ThresholdedRelu",
+    "Abs",
+    "Elu",
+    "Erf",
+    "Exp",
+    "Gelu",
+    "HardSigmoid",
+    "HardSwish",
+    "LeakyRelu",
+    "Log",
+    "Mish",
+    "Relu",
+    "Sigmoid",
+    "Softplus",
+    "Softsign",
     "Reciprocal",
+    "Sqrt",
+    "Swish",
+    "Tanh",
+    "ThresholdedRelu",
 };
 
 // A constant that meets each number of a value, in the order in which the value is written.

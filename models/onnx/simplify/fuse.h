@@ -3,12 +3,27 @@
 #pragma once
 
 #include "models/onnx/simplify/graph_edit.h"
+#include "models/onnx/simplify/neighbours.h"
 
 namespace weft::models::simplify {
 
 // Several nodes that compute a function of one value become the operator of that function:
 // x sigmoid(x) is a Swish, and x (1 + erf(x / sqrt(2))) / 2 a Gelu.
 void fuse_activations(Graph& graph);
+
+// Exponentials over their sum become a Softmax, and the logarithm of that a LogSoftmax.
+void fuse_softmax(Graph& graph);
+
+// (of - mean) / sqrt(variance + epsilon), with the mean and the variance along `axes`, which are
+// sorted.
+struct Normalised {
+  std::string of;
+  std::vector<std::int64_t> axes;
+  double epsilon = 0;
+};
+// What the last of several nodes normalises; nothing for another node.
+std::optional<Normalised> normalised_by(const onnx::NodeProto& node, Graph& graph,
+                                        const Neighbours& neighbours);
 
 // A normalisation that is written as several nodes becomes one, and takes the factors behind it.
 void fuse_norms(Graph& graph);

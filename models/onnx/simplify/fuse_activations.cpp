@@ -134,13 +134,6 @@ void set_bounds(NodeProto& node, const Function& y) {
   set_real(node, "max", static_cast<float>(bound(y(1e4))));
 }
 
-void set_text(NodeProto& node, const char* name, const char* value) {
-  onnx::AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(onnx::AttributeProto::STRING);
-  attribute.set_s(value);
-}
-
 const Candidate kCandidates[] = {
     {"Relu", [](NodeProto&, const Function&) {},
      [](const NodeProto&, double x) { return std::max(x, 0.0); }},
@@ -183,6 +176,15 @@ const Candidate kCandidates[] = {
      },
      [](const NodeProto& node, double x) {
        return x > 0 ? x : real_of(node, "alpha") * std::expm1(x);
+     }},
+    {"Selu",  // which the second pass writes as an Elu and a factor
+     [](NodeProto& node, const Function& y) {
+       const double gamma = y(1), alpha = -y(-1e4) / gamma;
+       set_real(node, "gamma", static_cast<float>(gamma));
+       set_real(node, "alpha", alpha > 0 ? static_cast<float>(alpha) : NAN);
+     },
+     [](const NodeProto& node, double x) {
+       return real_of(node, "gamma") * (x > 0 ? x : real_of(node, "alpha") * std::expm1(x));
      }},
 };
 

@@ -4,7 +4,8 @@
 //   - PyTorch's GroupNorm is an InstanceNormalization between two Reshapes, to (N, G, rest) and
 //     back.
 //   - A layer norm is (x - mean) / sqrt(variance + epsilon), in ReduceMean, Sub, Pow, Add, Sqrt and
-//     Div. The mean is that of all values, or of each channel.
+//     Div (decomposed.cpp). The mean is that of all values, or of each channel. The values of an
+//     image may be a row meanwhile.
 //   - Mul, Add, Sub and Div of constants behind a normalisation go into its tensors.
 #include <algorithm>
 #include <cmath>
@@ -21,13 +22,6 @@ namespace {
 
 using onnx::NodeProto;
 using Numbers = std::vector<std::int64_t>;
-
-// The mean of x along axes, which are sorted, or x without it.
-struct Mean {
-  std::string of;
-  Numbers axes;
-  bool operator==(const Mean&) const = default;
-};
 
 std::string text_of(const Numbers& axes) {
   std::string text;
@@ -46,12 +40,13 @@ class Norms {
       if (write_group(node) || write_decomposed(node)) continue;
       if (node.op_type() == "MeanVarianceNormalization") write_mean_variance(node);
       if (node.op_type() == "GroupNormalization") write_tensors_of_channels(node);
-      if (node.op_type() == "LayerNormalization") write_bias(node);
+      if (node.op_type() == "LayerNormalization") write_plainly(node);
     }
     for (NodeProto& node : graph_.nodes) {
       while (absorb(node)) {
       }
     }
+    for (NodeProto& node : graph_.nodes) write_as_image(node);
     neighbours_.forget_dropped();
   }
 
@@ -65,22 +60,6 @@ class Norms {
     return node != nullptr && node->op_type() == type && node->input_size() == inputs ? node
                                                                                       : nullptr;
   }
-  // A constant with one number.
-  std::optional<double> number(const std::string& name) {
-    const std::optional<Array> array = graph_.array(name);
-    if (!array || array->count() != 1) return std::nullopt;
-    if (array->is_real()) return double{array->reals[0]};
-    return static_cast<double>(array->integers[0].value);
-  }
-
-  std::optional<Numbers> integers(const std::string& name) {
-    const std::optional<Array> array = graph_.array(name);
-    if (!array || array->is_real()) return std::nullopt;
-    Numbers numbers;
-    for (const Extent& extent : array->integers) numbers.push_back(extent.value);
-    return numbers;
-  }
-
   // The extents of an image behind the batch.
   std::optional<Numbers> image_of(const std::string& value) const {
     const Extents* extents = extents_of(value);
@@ -149,111 +128,68 @@ class Norms {
     }
   }
 
-  void write_bias(NodeProto& node) {
-    if (node.input_size() > 2 && !node.input(2).empty()) return;
+  // A LayerNormalization with a bias, and with the axis 1 where it begins there.
+  void write_plainly(NodeProto& node) {
     const std::optional<Array> scale =
         node.input_size() > 1 ? graph_.array(node.input(1)) : std::nullopt;
-    if (!scale || !scale->is_real()) return;
+    const Extents* extents = extents_of(node.input(0));
+    const std::int64_t said = Attributes(node, graph_.where).integer("axis", -1);
+    if (extents != nullptr && axis_of(said, extents->size()) == std::size_t{kLayerAxis}) {
+      remove_attribute(node, "axis");
+      set_integer(node, "axis", kLayerAxis);
+    }
+    if (!scale || !scale->is_real() || (node.input_size() > 2 && !node.input(2).empty())) return;
     while (node.input_size() < 3) node.add_input();
     node.set_input(2, constant(scale->extents, 0, node));
+  }
+
+  // A row of an image's values that is normalised, and is the image again behind that: the Reshape
+  // becomes the normalisation of the image.
+  void write_as_image(NodeProto& node) {
+    if (node.op_type() != "Reshape" || node.input_size() == 0) return;
+    const NodeProto* norm = made_by(node.input(0), "LayerNormalization", 3);
+    const NodeProto* row = norm == nullptr ? nullptr : neighbours_.maker(norm->input(0));
+    const bool is_row =
+        row != nullptr && (row->op_type() == "Flatten" || row->op_type() == "Reshape");
+    const Extents* from = is_row ? extents_of(row->input(0)) : nullptr;
+    const Extents* to = extents_of(node.output(0));
+    if (from == nullptr || to == nullptr || !same(*from, *to)) return;
+    const std::optional<Numbers> image = image_of(row->input(0));
+    if (!image || Attributes(*norm, graph_.where).integer("axis", -1) != kLayerAxis) return;
+    NodeProto made = *norm;
+    made.set_input(0, row->input(0));
+    made.set_output(0, node.output(0));
+    for (int i = 1; i < 3; ++i) {
+      std::optional<Array> values = graph_.array(norm->input(i));
+      if (!values || !values->is_real() || values->count() != count_of(*image)) return;
+      graph_.spend(static_cast<std::uint64_t>(values->count()) * 4);
+      values->extents = *image;
+      made.set_input(i, graph_.add(*values, norm->input(i)));
+    }
+    node = std::move(made);
   }
 
   // ---- In single operators.
 
   bool write_decomposed(NodeProto& node) {
-    if (node.input_size() != 2 || node.output_size() != 1) return false;
-    std::optional<double> epsilon;
-    std::optional<Mean> centred;
-    if (node.op_type() == "Div") {
-      centred = without_mean(node.input(0));
-      if (centred) epsilon = epsilon_of_root(node.input(1), *centred);
-    } else if (node.op_type() == "Mul") {
-      for (int i = 0; i < 2 && !epsilon; ++i) {
-        centred = without_mean(node.input(i));
-        if (centred) epsilon = epsilon_of_inverse(node.input(1 - i), *centred);
-      }
-    }
-    return epsilon && write_norm(node, *centred, *epsilon);
-  }
-
-  std::optional<Mean> mean_of(const std::string& value) {
-    const NodeProto* node = neighbours_.maker(value);
-    if (node == nullptr || node->op_type() != "ReduceMean") return std::nullopt;
-    const Attributes attributes(*node, graph_.where);
-    std::optional<Numbers> axes = attributes.integers("axes");
-    if (node->input_size() == 2) axes = integers(node->input(1));
-    const Extents* extents = extents_of(node->input(0));
-    if (!axes || extents == nullptr || attributes.integer("keepdims", 1) != 1) return std::nullopt;
-    for (std::int64_t& said : *axes) {
-      const auto axis = axis_of(said, extents->size());
-      if (!axis) return std::nullopt;
-      said = static_cast<std::int64_t>(*axis);
-    }
-    std::ranges::sort(*axes);
-    return Mean{node->input(0), *axes};
-  }
-
-  // x - mean(x)
-  std::optional<Mean> without_mean(const std::string& value) {
-    const NodeProto* node = made_by(value, "Sub", 2);
-    std::optional<Mean> mean = node == nullptr ? std::nullopt : mean_of(node->input(1));
-    return mean && mean->of == node->input(0) ? mean : std::nullopt;
-  }
-
-  // The square of x - mean(x)
-  bool is_square(const std::string& value, const Mean& centred) {
-    if (const NodeProto* power = made_by(value, "Pow", 2)) {
-      return number(power->input(1)) == 2 && without_mean(power->input(0)) == centred;
-    }
-    const NodeProto* product = made_by(value, "Mul", 2);
-    return product != nullptr && without_mean(product->input(0)) == centred &&
-           without_mean(product->input(1)) == centred;
-  }
-
-  // mean(square) + epsilon
-  std::optional<double> epsilon_of_variance(const std::string& value, const Mean& centred) {
-    const NodeProto* sum = made_by(value, "Add", 2);
-    for (int i = 0; sum != nullptr && i < 2; ++i) {
-      const std::optional<Mean> variance = mean_of(sum->input(i));
-      if (variance && variance->axes == centred.axes && is_square(variance->of, centred)) {
-        return number(sum->input(1 - i));
-      }
-    }
-    return std::nullopt;
-  }
-
-  std::optional<double> epsilon_of_root(const std::string& value, const Mean& centred) {
-    if (const NodeProto* root = made_by(value, "Sqrt", 1)) {
-      return epsilon_of_variance(root->input(0), centred);
-    }
-    const NodeProto* power = made_by(value, "Pow", 2);
-    if (power == nullptr || number(power->input(1)) != 0.5) return std::nullopt;
-    return epsilon_of_variance(power->input(0), centred);
-  }
-
-  std::optional<double> epsilon_of_inverse(const std::string& value, const Mean& centred) {
-    if (const NodeProto* inverse = made_by(value, "Reciprocal", 1)) {
-      return epsilon_of_root(inverse->input(0), centred);
-    }
-    const NodeProto* power = made_by(value, "Pow", 2);
-    if (power == nullptr || number(power->input(1)) != -0.5) return std::nullopt;
-    return epsilon_of_variance(power->input(0), centred);
+    const std::optional<Normalised> found = normalised_by(node, graph_, neighbours_);
+    return found && write_norm(node, *found);
   }
 
   // A normalisation of each value's image, or of its channels, with a scale of 1 and a bias of 0.
-  bool write_norm(NodeProto& node, const Mean& centred, double epsilon) {
-    const std::optional<Numbers> image = image_of(centred.of);
+  bool write_norm(NodeProto& node, const Normalised& found) {
+    const std::optional<Numbers> image = image_of(found.of);
     if (!image) return false;
-    const bool is_layer = std::ssize(centred.axes) == std::ssize(*image) &&
-                          centred.axes.front() == 1;  // they are sorted
-    const bool is_instance = image->size() == 3 && centred.axes == Numbers{2, 3};
+    const bool is_layer =
+        std::ssize(found.axes) == std::ssize(*image) && found.axes.front() == 1;  // they are sorted
+    const bool is_instance = image->size() == 3 && found.axes == Numbers{2, 3};
     if (!is_layer && !is_instance) {
       refuse_node(node, graph_.where,
-                  str("it normalises over the axes ", text_of(centred.axes),
+                  str("it normalises over the axes ", text_of(found.axes),
                       "; Weft normalises all values of an image, groups of its channels or rows"));
     }
     NodeProto made = norm_of(is_layer ? "LayerNormalization" : "InstanceNormalization", node,
-                             centred.of, static_cast<float>(epsilon));
+                             found.of, static_cast<float>(found.epsilon));
     if (is_layer) set_integer(made, "axis", kLayerAxis);
     const Numbers extents = is_layer ? *image : Numbers{image->front()};
     made.add_input(constant(extents, 1, node));
@@ -279,7 +215,7 @@ class Norms {
       refuse_node(node, graph_.where,
                   "it normalises over the images of a batch, which Weft does not");
     }
-    write_norm(node, {node.input(0), axes}, kSquareOfOnnx);
+    write_norm(node, {node.input(0), axes, kSquareOfOnnx});
   }
 
   static NodeProto norm_of(const char* type, const NodeProto& node, const std::string& x,

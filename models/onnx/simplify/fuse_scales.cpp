@@ -5,6 +5,7 @@
 #include "engine/error.h"
 #include "engine/text.h"
 #include "models/onnx/graph.h"
+#include "models/onnx/simplify/fold.h"
 #include "models/onnx/simplify/fuse.h"
 #include "models/onnx/simplify/neighbours.h"
 
@@ -30,6 +31,9 @@ struct Scale {
   double offset_of(std::size_t c) const { return offset.size() == 1 ? offset[0] : offset[c]; }
   bool only_adds() const {
     return std::ranges::all_of(factor, [](double number) { return number == 1; });
+  }
+  bool may_normalise() const {  // an image: its pixels keep their order
+    return std::ranges::all_of(factor, [](double number) { return number > 0; });
   }
   bool only_scales() const {
     return std::ranges::all_of(offset, [](double number) { return number == 0; });
@@ -63,8 +67,7 @@ class Fuser {
       if (const std::optional<Scale> scale = scale_of(node)) fuse_backwards(node, *scale);
     }
     for (std::size_t i = graph_.nodes.size(); i-- > 0;) {  // the last of several comes first
-      NodeProto& node = graph_.nodes[i];
-      if (const std::optional<Scale> scale = scale_of(node)) fuse_forwards(node, *scale);
+      fuse_forwards(graph_.nodes[i]);
     }
     neighbours_.forget_dropped();
   }
@@ -85,27 +88,37 @@ class Fuser {
     if (neighbours_.is_input(scale.value)) return;
     if (scale.is_one_number() && move_to_input(node, scale)) return;
     if (fuse_with_maker(node, scale)) return;
-    const bool is_image = rank_of(scale.value) == 4;
-    if (is_image && node.op_type() != "BatchNormalization") write_norm(node, scale);
+    NodeProto* linear = linear_behind(node.output(0));
+    const bool goes_on = linear != nullptr && weights_of(*linear).has_value();
+    if (rank_of(scale.value) == 4 && !goes_on) write_norm(node, scale);
   }
 
-  void fuse_forwards(NodeProto& node, const Scale& scale) {
-    if (neighbours_.is_input(scale.value) && scale.is_one_number()) return;
-    if (rank_of(scale.value) == 2) fuse_with_reader(node, scale);
+  void fuse_forwards(NodeProto& node) {
+    const std::optional<Scale> scale = scale_of(node);
+    if (scale && neighbours_.is_input(scale->value) && scale->may_normalise()) {
+      if (scale->is_one_number() || rank_of(scale->value) == 4) return;
+    }
+    if (scale && rank_of(scale->value) == 2) {
+      fuse_with_reader(node, *scale);
+    } else if (const std::optional<Scale> each = scale_of(node, true)) {
+      fuse_with_reader(node, *each);
+    }
   }
 
   // ---- What a node does to channels.
 
-  std::optional<Scale> scale_of(const NodeProto& node) {
+  // `of_each`: with numbers for each value of an image instead, in the order of a Flatten.
+  std::optional<Scale> scale_of(const NodeProto& node, bool of_each = false) {
     const std::string& type = node.op_type();  // none of a node that was dropped
     const bool is_known = type == "Add" || type == "Sub" || type == "Mul" || type == "Div";
     if (!is_known || node.input_size() != 2 || node.attribute_size() > 0) return std::nullopt;
     const int at = graph_.constants.contains(node.input(1)) ? 1 : 0;
     if (graph_.constants.contains(node.input(1 - at))) return std::nullopt;
-    const std::optional<Array> array = graph_.array(node.input(at));
+    std::optional<Array> array = graph_.array(node.input(at));
     if (!array || !array->is_real() || (type == "Div" && at == 0)) return std::nullopt;
     Scale scale{.value = node.input(1 - at)};
-    if (!is_of_channels(*array, scale.value)) return std::nullopt;
+    if (of_each) array = of_each_value(*array, scale.value);
+    if (!array || !(of_each || is_of_channels(*array, scale.value))) return std::nullopt;
     std::vector<double> numbers(array->reals.begin(), array->reals.end());
     if (type == "Mul") scale.factor = numbers;
     if (type == "Div") {
@@ -126,6 +139,23 @@ class Fuser {
     const std::size_t own = array.extents.size();
     if (rank < 2 || own > rank || own + 1 < rank) return false;
     return array.extents[own - (rank - 1)] == array.count();
+  }
+
+  // A constant as one number for each value of an image.
+  std::optional<Array> of_each_value(Array array, const std::string& value) {
+    const Extents* extents = extents_of(value);
+    if (extents == nullptr || extents->size() < 3) return std::nullopt;
+    std::vector<std::int64_t> image;
+    for (std::size_t i = 1; i < extents->size(); ++i) {
+      if (!(*extents)[i].is_number()) return std::nullopt;
+      image.push_back((*extents)[i].value);
+    }
+    while (array.extents.size() > image.size() && array.extents.front() == 1) {
+      array.extents.erase(array.extents.begin());
+    }
+    if (broadcast(image, array.extents) != image) return std::nullopt;
+    graph_.spend(static_cast<std::uint64_t>(*count_of(image)) * 12);
+    return broadcast_to(array, image);
   }
 
   // ---- Layers that take it.
@@ -207,16 +237,20 @@ class Fuser {
     return true;
   }
 
-  // The linear layer that alone reads a row, also behind a Dropout.
+  // The linear layer that alone reads a value, also behind a Flatten or a Dropout.
   NodeProto* linear_behind(const std::string& row) const {
     std::string value = row;
     NodeProto* reader = neighbours_.only_reader(value);
-    while (reader != nullptr && reader->op_type() == "Dropout") {
+    while (reader != nullptr && (reader->op_type() == "Dropout" || is_flatten(*reader))) {
       value = reader->output(0);
       reader = neighbours_.only_reader(value);
     }
     return reader != nullptr && reader->input(0) == value && reader->op_type() != "Conv" ? reader
                                                                                          : nullptr;
+  }
+
+  bool is_flatten(const NodeProto& node) const {
+    return node.op_type() == "Flatten" && Attributes(node, graph_.where).integer("axis", 1) == 1;
   }
 
   bool fuse_with_reader(NodeProto& node, const Scale& scale) {

@@ -163,6 +163,13 @@ void set_real(onnx::NodeProto& node, const char* name, float value) {
   attribute.set_f(value);
 }
 
+void set_text(onnx::NodeProto& node, const char* name, const char* value) {
+  AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(AttributeProto::STRING);
+  attribute.set_s(value);
+}
+
 void set_integers(onnx::NodeProto& node, const char* name,
                   const std::vector<std::int64_t>& values) {
   remove_attribute(node, name);

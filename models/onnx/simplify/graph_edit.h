@@ -38,6 +38,7 @@ class Attributes {
 
 void set_integer(onnx::NodeProto& node, const char* name, std::int64_t value);
 void set_real(onnx::NodeProto& node, const char* name, float value);
+void set_text(onnx::NodeProto& node, const char* name, const char* value);
 void set_integers(onnx::NodeProto& node, const char* name, const std::vector<std::int64_t>& values);
 void remove_attribute(onnx::NodeProto& node, const std::string& name);
 

@@ -202,15 +202,21 @@ bool Writer::write_conv(const NodeProto& node) {
   return true;
 }
 
-// Pooling in Weft pads by at most half a window. More of it, of zeros that count, is a Pad in
-// front.
+// Pooling in Weft pads by at most half a window. More is a Pad in front: of zeros that a mean
+// counts, and of the edge for a maximum, since a window that reaches over the edge has the numbers
+// there in it.
 void Writer::pad_apart(NodeProto& pool, Windows& windows) {
   const Attributes attributes(pool, graph_.where);
-  const bool is_wide = std::ranges::any_of(windows.axes, [](const AxisWindow& axis) {
-    return std::max(axis.before, axis.behind) > axis.kernel / 2;
-  });
+  const bool is_max = pool.op_type() == "MaxPool";
+  const auto more = [](const AxisWindow& axis) { return std::max(axis.before, axis.behind); };
+  const bool is_wide = std::ranges::any_of(
+      windows.axes, [&](const AxisWindow& axis) { return more(axis) > axis.kernel / 2; });
+  const bool reaches = std::ranges::all_of(
+      windows.axes, [&](const AxisWindow& axis) { return more(axis) < axis.kernel; });
   const bool counts = attributes.integer("count_include_pad", 0) == 1;
-  if (!is_wide || !counts || windows.rounds_up || pool.op_type() != "AveragePool") return;
+  const bool dilates =
+      std::ranges::any_of(windows.axes, [](const AxisWindow& axis) { return axis.dilation != 1; });
+  if (!is_wide || windows.rounds_up || !(is_max ? reaches && !dilates : counts)) return;
   const Numbers around = windows.pads();
   const Numbers pads = {0, 0, around[0], around[1], 0, 0, around[2], around[3]};
   NodeProto pad;
@@ -218,6 +224,7 @@ void Writer::pad_apart(NodeProto& pool, Windows& windows) {
   pad.set_name(pool.name());
   pad.add_input(pool.input(0));
   pad.add_output(graph_.new_name(pool.output(0) + "/padded"));
+  if (is_max) set_text(pad, "mode", "edge");
   constexpr std::int64_t kOpsetOfInputs = 11;
   if (graph_.opset < kOpsetOfInputs) {
     set_integers(pad, "pads", pads);

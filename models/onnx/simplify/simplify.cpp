@@ -55,6 +55,7 @@ onnx::ModelProto simplified(const onnx::ModelProto& file, int output, const std:
   const simplify::Seen input = simplify::input_of(graph, file, image);
   simplify::Writer(graph, input).write();
   simplify::drop_unused(graph);
+  simplify::fuse_softmax(graph);
   simplify::fuse_norms(graph);
   simplify::drop_unused(graph);
   simplify::fuse_activations(graph);

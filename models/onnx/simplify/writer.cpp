@@ -100,6 +100,9 @@ void Writer::write_node(const NodeProto& node) {
       {"ReduceMean", &Writer::write_reduce},
       {"ReduceMax", &Writer::write_reduce},
       {"BatchNormalization", &Writer::write_norm},
+      {"Neg", &Writer::write_by_others},
+      {"Selu", &Writer::write_by_others},
+      {"Celu", &Writer::write_by_others},
   };
   static const std::map<std::string_view, Write> learned = {
       {"LinearClassifier", &Writer::write_classifier},

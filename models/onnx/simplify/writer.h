@@ -93,6 +93,7 @@ class Writer {
   // dialects.cpp
   bool write_axis_of_set_6(const onnx::NodeProto& node);
   bool write_classifier(const onnx::NodeProto& node);
+  bool write_by_others(const onnx::NodeProto& node);
   bool write_names(const onnx::NodeProto& node);
 
   // What an input of a node is; null for a constant and for none.

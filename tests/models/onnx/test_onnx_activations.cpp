@@ -89,6 +89,57 @@ TEST(OnnxActivations, AChoiceByWhereIsRecognised) {
   EXPECT_EQ(definition_in(file), with_line("residual {\n  tanh\n}"));
 }
 
+void scale(onnx::ModelProto& file, const std::string& tensor, float factor) {
+  std::vector<float> values = floats_in(tensor_named(file, tensor));
+  for (float& value : values) value *= factor;
+  set_floats(tensor_named(file, tensor), values);
+}
+
+// Neg, Selu and Celu are products around an Elu, which go into the layers beside it.
+TEST(OnnxActivations, OperatorsThatOthersCompute) {
+  for (const bool is_expanded : {false, true}) {
+    onnx::ModelProto expected = plain_file(with_line("elu 1.5")), file = file_with("Selu");
+    scale(expected, "fc1.weight", 2);
+    set_real(node_named(file, "relu1"), "alpha", 1.5f);
+    set_real(node_named(file, "relu1"), "gamma", 2);
+    if (is_expanded) {  // as the ONNX project's function has it
+      file = plain_file(with_line("relu"));
+      file.mutable_graph()->mutable_node()->DeleteSubrange(1, 1);  // the ReLU
+      add_tensor(file, "alpha", {}, {1.5f});
+      add_tensor(file, "gamma", {}, {2});
+      add_tensor(file, "zero", {}, {0});
+      add_node_at_end(file, "Exp", {"conv1"}, "exp");
+      add_node_at_end(file, "Mul", {"alpha", "exp"}, "part");
+      add_node_at_end(file, "Sub", {"part", "alpha"}, "less");
+      add_node_at_end(file, "Mul", {"gamma", "less"}, "small");
+      add_node_at_end(file, "Mul", {"gamma", "conv1"}, "large");
+      add_node_at_end(file, "Less", {"conv1", "zero"}, "chosen");
+      add_node_at_end(file, "Where", {"chosen", "small", "large"}, "made");
+      file = file_ending_in(file, "made");
+    }
+    EXPECT_EQ(definition_in(file), with_line("elu 1.5"));
+    expect_same(file, expected);
+  }
+  EXPECT_EQ(definition_in(file_with("Celu")), with_line("elu 1"));
+  onnx::ModelProto celu = file_with("Celu"), expected = plain_file(with_line("elu 1"));
+  set_real(node_named(celu, "relu1"), "alpha", 0.5f);
+  scale(expected, "conv1.weight", 2);
+  scale(expected, "conv1.bias", 2);
+  scale(expected, "fc1.weight", 0.5f);
+  EXPECT_EQ(definition_in(celu), with_line("elu 1"));
+  expect_same(celu, expected);
+  set_real(node_named(celu, "relu1"), "alpha", 0);
+  EXPECT_TRUE(throws(ErrorKind::data, "(\"Celu\"): expected alpha above 0", [&] { read(celu); }));
+
+  onnx::ModelProto turned = plain_file(with_line("relu")), negative = turned;
+  add_node_at_end(turned, "Neg", {"conv1"}, "turned");
+  node_named(turned, "relu1").set_input(0, "turned");
+  scale(negative, "conv1.weight", -1);
+  scale(negative, "conv1.bias", -1);
+  EXPECT_EQ(definition_in(turned), with_line("relu"));
+  expect_same(turned, negative);
+}
+
 // Min and Max with numbers, in both orders.
 TEST(OnnxActivations, TwoBoundsAreAClip) {
   onnx::ModelProto file = plain_file(with_line("relu"));

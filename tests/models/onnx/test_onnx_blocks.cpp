@@ -138,6 +138,21 @@ TEST(OnnxBlocks, WidePaddingOfAnAverageIsAPad) {
   EXPECT_TRUE(throws(ErrorKind::data, "padding of at most half the window", [&] { read(file); }));
 }
 
+// A window that reaches over the edge has the numbers there in it, whatever their signs.
+TEST(OnnxBlocks, WidePaddingOfAMaximumIsAPadOfTheEdge) {
+  const std::string text = "tanh\npad 2x1 edge\nmax_pool 3 stride 2\nflatten\nlinear classes\n";
+  const onnx::ModelProto before = plain_file(text);
+  onnx::ModelProto file = before;
+  onnx::NodeProto& pool = node_named(file, "pool1");
+  pool.set_input(0, "tanh1");
+  set_numbers(pool, "pads", {2, 1, 2, 1});
+  set_number(pool, "storage_order", 1);  // of an output that nobody reads
+  EXPECT_EQ(definition_in(file), text);
+  expect_same(file, before);
+  set_numbers(pool, "pads", {3, 1, 2, 1});  // a window of padding alone
+  EXPECT_TRUE(throws(ErrorKind::data, "(\"MaxPool\")", [&] { read(file); }));
+}
+
 }  // namespace
 }  // namespace weft::models
 

@@ -202,6 +202,30 @@ TEST(OnnxFuse, AScaleBehindAnActivationGoesIntoTheLayerBehindIt) {
   expect_same(file, before);
 }
 
+// Numbers for each value of an image go into the linear layer behind its row.
+TEST(OnnxFuse, AScaleOfEachValueOfAnImageGoesIntoTheLayerBehindIt) {
+  const onnx::ModelProto before = plain_file("tanh\nflatten\nlinear classes\n");
+  onnx::ModelProto file = before;
+  std::vector<float> gain(64);
+  for (std::size_t i = 0; i < gain.size(); ++i) gain[i] = static_cast<float>(i % 7) - 3;
+  add_tensor(file, "gain", {1, 8, 8}, gain);
+  add_tensor(file, "shift", {8}, {1, 2, 3, 4, 5, 6, 7, 8});
+  add_node_at_end(file, "Mul", {"gain", "tanh1"}, "t1");
+  add_node_at_end(file, "Sub", {"t1", "shift"}, "t2");
+  node_named(file, "flatten").set_input(0, "t2");
+  onnx::ModelProto expected = before;
+  std::vector<float> weight = floats_in(tensor_named(expected, "fc1.weight")),
+                     bias = floats_in(tensor_named(expected, "fc1.bias"));
+  for (std::size_t i = 0; i < weight.size(); ++i) {
+    bias[i / 128] -= weight[i] * static_cast<float>(i % 8 + 1);
+    weight[i] *= gain[i % 64];
+  }
+  set_floats(tensor_named(expected, "fc1.weight"), weight);
+  set_floats(tensor_named(expected, "fc1.bias"), bias);
+  EXPECT_EQ(definition_in(file), definition_in(before));
+  expect_same(file, expected);
+}
+
 TEST(OnnxFuse, ANormalisationOfRowsIsALayer) {
   const onnx::ModelProto before = plain_file("flatten\nlinear 5\nrelu\nlinear classes\n");
   for (const bool has_axes : {false, true}) {

@@ -83,13 +83,20 @@ void add_layer_norm(onnx::ModelProto& file, const std::string& x, int way,
   add_node_at_end(file, "Sub", {x, "mean"}, "again");
   if (way == 0) {
     add_node_at_end(file, "Pow", {"centred", "exponent"}, "square");
+  } else if (way == 3) {  // the mean of the squares less the square of the mean
+    add_node_at_end(file, "Mul", {x, x}, "square");
   } else {
     add_node_at_end(file, "Mul", {"centred", "again"}, "square");
   }
-  set_numbers(add_node_at_end(file, "ReduceMean", {"square"}, "variance"), "axes", axes);
+  const char* mean = way == 3 ? "squares" : "variance";
+  set_numbers(add_node_at_end(file, "ReduceMean", {"square"}, mean), "axes", axes);
+  if (way == 3) {
+    add_node_at_end(file, "Pow", {"mean", "exponent"}, "of_mean");
+    add_node_at_end(file, "Sub", {"squares", "of_mean"}, "variance");
+  }
   add_node_at_end(file, "Add",
                   way == 1 ? Names{"epsilon", "variance"} : Names{"variance", "epsilon"}, "sum");
-  if (way == 0) {
+  if (way == 0 || way == 3) {
     add_node_at_end(file, "Sqrt", {"sum"}, "root");
     add_node_at_end(file, "Div", {"again", "root"}, "normalised");
   } else if (way == 1) {
@@ -103,7 +110,7 @@ void add_layer_norm(onnx::ModelProto& file, const std::string& x, int way,
 }
 
 TEST(OnnxNorms, ALayerNormOfSingleOperators) {
-  for (const int way : {0, 1, 2}) {
+  for (const int way : {0, 1, 2, 3}) {
     SCOPED_TRACE(way);
     const onnx::ModelProto before = plain_file(with_norm("layer_norm"));
     onnx::ModelProto file = without_norm(before, "LayerNormalization", {4, 8, 8});
@@ -135,6 +142,53 @@ TEST(OnnxNorms, ALayerNormOfRows) {
     if (tensor.name() == "ln1.bias") set_floats(tensor, std::vector<float>(5, 0));
   }
   expect_same(plain, ones);
+}
+
+// As the ONNX project's function has it: the image is a row meanwhile, and so are the factors.
+TEST(OnnxNorms, ALayerNormOfAnImageThatIsARowMeanwhile) {
+  const onnx::ModelProto before = plain_file(with_norm("layer_norm"));
+  onnx::ModelProto file = without_norm(before, "LayerNormalization", {1, 4 * 8 * 8});
+  add_integers(file, "image", {-1, 4, 8, 8});
+  add_node_at_end(file, "Flatten", {"conv1"}, "row");
+  add_layer_norm(file, "row", 3, {1});
+  add_node_at_end(file, "Mul", {"normalised", "weight"}, "scaled");
+  add_node_at_end(file, "Add", {"scaled", "bias"}, "shifted");
+  add_node_at_end(file, "Reshape", {"shifted", "image"}, "whole");
+  read_norm_from(file, "relu1", "whole");
+  EXPECT_EQ(definition_in(file), definition_in(before));
+  expect_same(file, before);
+  // The mean of other squares makes no variance.
+  node_named(file, "square").set_input(1, "mean");
+  EXPECT_TRUE(throws(ErrorKind::data, "reads several values", [&] { read(file); }));
+}
+
+// A grey image has no extent for its channel, and an axis may be counted from the end.
+TEST(OnnxNorms, ALayerNormOfAGreyImage) {
+  models::NetworkOptions network = network_file("layer_norm\nrelu\nflatten\nlinear classes\n");
+  network.channels = 1;
+  const Model model = random_model(network);
+  onnx::ModelProto before = file_of(model), file = before;
+  before.clear_metadata_props();
+  file.clear_metadata_props();
+  for (const char* name : {"ln1.weight", "ln1.bias"}) {
+    onnx::TensorProto& tensor = tensor_named(file, name);
+    tensor.clear_dims();
+    tensor.add_dims(8);
+    tensor.add_dims(8);
+  }
+  onnx::TensorShapeProto& shape = *file.mutable_graph()
+                                       ->mutable_input(0)
+                                       ->mutable_type()
+                                       ->mutable_tensor_type()
+                                       ->mutable_shape();
+  shape.mutable_dim()->DeleteSubrange(1, 1);
+  for (const std::int64_t axis : {1, -2}) {
+    set_number(node_named(file, "ln1"), "axis", axis);
+    EXPECT_EQ(definition_in(file), network.definition);
+    expect_same(file, before);
+  }
+  set_number(node_named(file, "ln1"), "axis", 2);  // each row
+  EXPECT_TRUE(throws(ErrorKind::data, "(\"LayerNormalization\")", [&] { read(file); }));
 }
 
 TEST(OnnxNorms, ANormOfOtherAxesIsRefused) {

@@ -6,7 +6,7 @@
 
 #include "models/answers/classifier.h"
 #include "models/answers/evaluate.h"
-#include "tests/models/onnx/onnx_files.h"
+#include "tests/models/onnx/onnx_logits.h"
 
 namespace weft::models {
 namespace {
@@ -58,6 +58,32 @@ TEST(OnnxOutput, ASoftmaxAndALogSoftmaxAreThoseOfTheLogits) {
   log.add_output("log");
   file.mutable_graph()->mutable_output(0)->set_name("log");
   EXPECT_EQ(answer_of(read(file).model).probabilities, answer_of(logits.model).probabilities);
+}
+
+// As the ONNX project's functions have it, and without the largest logit.
+TEST(OnnxOutput, ASoftmaxOfSeveralNodes) {
+  const OnnxModel logits = read(small_file());
+  for (const bool is_log : {false, true}) {
+    for (const bool lessens : {true, false}) {
+      onnx::ModelProto file = small_file();
+      const std::string x = lessens ? "less" : "logits";
+      set_numbers(add_node_at_end(file, "ReduceMax", {"logits"}, "most"), "axes", {-1});
+      add_node_at_end(file, "Sub", {"logits", "most"}, "less");
+      add_node_at_end(file, "Exp", {x}, "exp");
+      add_integers(file, "axes", {1});
+      add_node_at_end(file, "ReduceSum", {"exp", "axes"}, "sum");
+      if (is_log) add_node_at_end(file, "Log", {"sum"}, "log");
+      add_node_at_end(
+          file, is_log ? "Sub" : "Div",
+          is_log ? std::vector<std::string>{x, "log"} : std::vector<std::string>{"exp", "sum"},
+          "answer");
+      file.mutable_graph()->mutable_output(0)->set_name("answer");
+      const OnnxModel found = read(file);
+      EXPECT_EQ(answer_of(found.model).probabilities, answer_of(logits.model).probabilities);
+      tensor_named(file, "axes").set_int64_data(0, 0);  // over the images of a batch
+      EXPECT_TRUE(throws(ErrorKind::data, "node ", [&] { read(file); }));
+    }
+  }
 }
 
 TEST(OnnxOutput, SigmoidsAreTheProbabilityOfEachClassAlone) {
