@@ -92,7 +92,14 @@ function(weft_add_cpu_kernels target folder)
   set(flags_avx2 -mavx2 -mfma)
   set(flags_avx512 -mavx2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl
                    -mprefer-vector-width=512)
+  if(target STREQUAL "weft_kernels" AND "avx512" IN_LIST isas)
+    list(APPEND isas avx512vnni)  # for the one family that has a use for it
+  endif()
+  set(flags_avx512vnni ${flags_avx512} -mavx512vnni)
   foreach(isa ${isas})
+    if(isa STREQUAL "avx512vnni")
+      list(FILTER sources INCLUDE REGEX "/int8/")
+    endif()
     add_library(${target}_${isa} OBJECT ${sources})
     target_compile_definitions(${target}_${isa} PRIVATE WEFT_ISA=${isa})
     target_compile_options(${target}_${isa} PRIVATE -O3 -ffp-contract=fast -fno-math-errno

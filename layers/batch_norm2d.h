@@ -20,6 +20,8 @@ class BatchNorm2d final : public Layer {
   static LayerText read(Words& words);
   static OnnxWords from_onnx(OnnxReader& node);
 
+  float eps() const { return eps_; }
+
   std::string_view type() const override { return "BatchNorm2d"; }
   std::string describe() const override { return str("BatchNorm2d(", channels_, ")"); }
   std::size_t cache_bytes(const Shape& input) const override;

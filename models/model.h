@@ -43,6 +43,10 @@ enum class NormalisationSource {
 NormalisationSource parse_normalisation(std::string_view text);
 std::string_view name_of(NormalisationSource source);
 
+struct ValueRange {
+  float least = 0, most = 0;
+};
+
 struct ModelInfo {
   NetworkOptions network;
   std::string dataset = {};                     // empty: not known
@@ -58,6 +62,8 @@ struct ModelInfo {
   double test_accuracy = -1;     // 0..1; negative: not known
   std::int64_t test_images = 0;  // that it was measured on
   Calibration calibration = {};  // of probabilities and of being unsure
+  // Of what each layer makes of training images (models/int8/ranges.h); empty: not measured.
+  std::vector<ValueRange> ranges = {};
 };
 
 // The metadata entry "weft" as one line of JSON, and back. Numbers survive the round trip exactly.

@@ -7,11 +7,13 @@
 
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
+#include "examples/weft/input/int8.h"
 #include "examples/weft/input/labelled_data.h"
 #include "examples/weft/input/normalisation.h"
 #include "examples/weft/output/json_lines.h"
 #include "examples/weft/output/results.h"
 #include "examples/weft/output/tables.h"
+#include "models/int8/ranges.h"
 #include "models/training/split.h"
 #include "models/training/trainer.h"
 
@@ -93,53 +95,31 @@ std::string unsure_text(const models::Calibration& calibration,
                      100 * models::kLeastCertain, unfamiliar);
 }
 
-// The name of the data set that is asked for or that the model was trained on.
-std::string dataset_for(const models::ModelInfo& model, const EvalFlags& flags) {
-  if (flags.data.dataset) return *flags.data.dataset;
-  if (!model.dataset.empty()) return model.dataset;
-  const models::NetworkOptions& network = model.network;
-  const bool may_be_mnist =
-      network.channels == 1 && network.height == 28 && network.width == 28 && network.classes == 10;
-  if (!may_be_mnist) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} does not say what it was trained on: say --dataset NAME or "
-                            "--data DIR",
-                            flags.model));
-  }
-  print_notice(
-      fmt::format("{}: {} is assumed, because the file does not say what it was trained "
-                  "on; --dataset NAME and --data DIR say another",
-                  flags.model, kDefaultDataset));
-  return kDefaultDataset;
-}
-
 int run_eval(const EvalFlags& flags) {
-  const models::Model model = models::load_model(flags.model);
+  models::Model model = models::load_model(flags.model);
   check_data_flags(flags.data);
   own_data_from(flags.data.own);
   const bool own = flags.data.own.path.has_value();
-  const std::string name = own ? "" : dataset_for(model.info, flags);
+  const std::string name = dataset_for(model.info, flags.model, flags.data);
   if (flags.all_pictures && !own) {
     throw Error(ErrorKind::usage, "--all-pictures goes with --data DIR only");
   }
-  if (model.info.own_data && !own && !flags.data.dataset) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} was trained on data of your own, {}: say where with --data DIR",
-                            flags.model, name));
-  }
   const std::uint64_t limit = device_data_limit(flags.device);
+  const bool int8 = is_int8(flags.device), measures_ranges = int8 && model.info.ranges.empty();
   const auto load = [&] {
-    return own ? load_own_for(model.info, flags.data.own,
+    return own               ? load_own_for(model.info, flags.data.own,
                               flags.all_pictures ? data::Holding::nothing : data::Holding::tenth,
                               flags.json ? "off" : "auto")
-               : load_images(name, flags.data.data_dir, 1, true);
+           : measures_ranges ? load_images(name, flags.data.data_dir, models::kRangeImages)
+                             : load_images(name, flags.data.data_dir, 1, true);
   };
   std::future<data::Dataset> loading;
   if (!own && is_here(name, flags.data.data_dir)) {
     loading = in_the_background(load);
   }
-  const Device device = select_device(flags.device);
-  const layers::KernelChoice kernels = select_kernels(flags.device, device);
+  const Device device = int8 ? Device::cpu() : select_device(flags.device);
+  const layers::KernelChoice kernels =
+      int8 ? layers::KernelChoice() : select_kernels(flags.device, device);
   announce_device(flags.device, device);
   const Stream stream(device);
   data::Dataset dataset = loading.valid() ? loading.get() : load();
@@ -147,8 +127,10 @@ int run_eval(const EvalFlags& flags) {
   notice_limit("--limit-test", flags.limit_test, dataset.test.count, "test", dataset.name);
   models::keep_first(dataset.test, flags.limit_test);
   notice_assumption(model.info, flags.model);
+  if (measures_ranges) model.info.ranges = models::measure_ranges(model, dataset.train);
   const models::Evaluation evaluation =
-      models::evaluate(model, dataset.test, flags.batch_size, kernels, stream, limit);
+      int8 ? models::evaluate(model, int8_network(model, flags.model), dataset.test)
+           : models::evaluate(model, dataset.test, flags.batch_size, kernels, stream, limit);
   if (flags.json) {
     write_out(as_json(flags, dataset, device, evaluation, model.info));
     return 0;
@@ -165,8 +147,8 @@ int run_eval(const EvalFlags& flags) {
        {"unsure", unsure_text(model.info.calibration, evaluation)},
        {"data", fmt::format("{}: {} test images, {}", dataset.name, format_count(metrics.images),
                             dataset.source)},
-       {"device",
-        fmt::format("{}, {} images/s", to_string(device), format_count(std::llround(rate)))}},
+       {"device", fmt::format("{}{}, {} images/s", to_string(device), int8 ? " in int8" : "",
+                              format_count(std::llround(rate)))}},
       terminal);
   text += explain_error(metrics);
   if (flags.per_class) text += "\n" + format_per_class(evaluation, classes, terminal);
@@ -201,6 +183,7 @@ void add_eval(CLI::App& app, Action& action) {
   sub->add_flag("--confusion", flags->confusion, "the confusion matrix");
   sub->add_flag("--per-class", flags->per_class, "precision, recall and F1 of every class");
   sub->add_flag("--json", flags->json, "one JSON object instead of text");
+  flags->device.offers_int8 = true;
   add_device_flags(*sub, flags->device, true);
   add_batch_invariant(*sub, flags->device);
   add_device_data_limit(*sub, flags->device);

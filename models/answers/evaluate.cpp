@@ -246,7 +246,72 @@ double sigmoid_loss(std::span<const float> logits, std::span<const std::int32_t>
   return sum / static_cast<double>(logits.size());
 }
 
+// All but the metrics, the predictions and the time, of logits.
+void add_answers(Evaluation& result, const ModelInfo& info, const data::ImageSet& set,
+                 std::span<const float> logits) {
+  const auto classes = static_cast<std::size_t>(info.network.classes);
+  const auto pixels = static_cast<std::size_t>(set.pixels());
+  result.probabilities.resize(logits.size());
+  std::int64_t unsure = 0;
+#pragma omp parallel for schedule(static) reduction(+ : unsure)
+  for (std::int64_t i = 0; i < set.count; ++i) {
+    const auto first = static_cast<std::size_t>(i) * classes;
+    const auto row = std::span(logits).subspan(first, classes);
+    const std::vector<double> shares = probabilities_of(row, info);
+    std::ranges::transform(shares,
+                           result.probabilities.begin() + static_cast<std::ptrdiff_t>(first),
+                           [](double probability) { return static_cast<float>(probability); });
+    const auto image = std::span(set.images).subspan(static_cast<std::size_t>(i) * pixels, pixels);
+    const double variation = total_variation(image, set.height, set.width);
+    unsure += is_unsure(info.calibration, shares, row, variation) ? 1 : 0;
+  }
+  result.unsure = unsure;
+  if (info.output == Output::sigmoid) {
+    result.metrics.loss = sigmoid_loss(logits, set.labels);
+  }
+  result.calibration_error = expected_calibration_error(result.probabilities, set.labels);
+  result.confusion.assign(static_cast<std::size_t>(info.network.classes * info.network.classes), 0);
+  for (std::size_t image = 0; image < result.predictions.size(); ++image) {
+    const std::int64_t predicted = result.predictions[image];
+    if (predicted < 0 || predicted >= info.network.classes)
+      continue;  // logits that are not numbers
+    const std::int64_t cell = set.labels[image] * info.network.classes + predicted;
+    ++result.confusion[static_cast<std::size_t>(cell)];
+  }
+}
+
+// The cross-entropy of softmax, as a mean over the images.
+double softmax_loss(std::span<const float> logits, std::span<const std::int32_t> labels) {
+  const std::size_t classes = logits.size() / labels.size();
+  double sum = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const auto row = logits.subspan(i * classes, classes);
+    const double most = std::ranges::max(row);
+    double total = 0;
+    for (const float logit : row) total += std::exp(logit - most);
+    sum += most + std::log(total) - row[static_cast<std::size_t>(labels[i])];
+  }
+  return sum / static_cast<double>(labels.size());
+}
+
 }  // namespace
+
+Evaluation evaluation_of(const ModelInfo& info, const data::ImageSet& set,
+                         std::span<const float> logits) {
+  Evaluation result;
+  const auto classes = static_cast<std::size_t>(info.network.classes);
+  std::int64_t right = 0;
+  for (std::size_t i = 0; i < set.labels.size(); ++i) {
+    const auto row = logits.subspan(i * classes, classes);
+    result.predictions.push_back(
+        static_cast<std::int32_t>(std::ranges::max_element(row) - row.begin()));
+    right += result.predictions.back() == set.labels[i] ? 1 : 0;
+  }
+  result.metrics = {softmax_loss(logits, set.labels),
+                    static_cast<double>(right) / static_cast<double>(set.count), set.count};
+  add_answers(result, info, set, logits);
+  return result;
+}
 
 Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t batch_size,
                     const layers::KernelChoice& kernels, const Stream& stream,
@@ -274,34 +339,7 @@ Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t 
   result.seconds = timer.seconds();
   result.predictions = to_host(predictions.view<std::int32_t>(), stream);
   const std::vector<float> logits = to_host(all_logits.view<float>(), stream);
-  const auto classes = static_cast<std::size_t>(network.classes);
-  const auto pixels = static_cast<std::size_t>(set.pixels());
-  result.probabilities.resize(logits.size());
-  std::int64_t unsure = 0;
-#pragma omp parallel for schedule(static) reduction(+ : unsure)
-  for (std::int64_t i = 0; i < set.count; ++i) {
-    const auto first = static_cast<std::size_t>(i) * classes;
-    const auto row = std::span(logits).subspan(first, classes);
-    const std::vector<double> shares = probabilities_of(row, model.info);
-    std::ranges::transform(shares,
-                           result.probabilities.begin() + static_cast<std::ptrdiff_t>(first),
-                           [](double probability) { return static_cast<float>(probability); });
-    const auto image = std::span(set.images).subspan(static_cast<std::size_t>(i) * pixels, pixels);
-    const double variation = total_variation(image, set.height, set.width);
-    unsure += is_unsure(model.info.calibration, shares, row, variation) ? 1 : 0;
-  }
-  result.unsure = unsure;
-  if (model.info.output == Output::sigmoid) {
-    result.metrics.loss = sigmoid_loss(logits, set.labels);
-  }
-  result.calibration_error = expected_calibration_error(result.probabilities, set.labels);
-  result.confusion.assign(static_cast<std::size_t>(network.classes * network.classes), 0);
-  for (std::size_t image = 0; image < result.predictions.size(); ++image) {
-    const std::int64_t predicted = result.predictions[image];
-    if (predicted < 0 || predicted >= network.classes) continue;  // logits that are not numbers
-    const std::int64_t cell = set.labels[image] * network.classes + predicted;
-    ++result.confusion[static_cast<std::size_t>(cell)];
-  }
+  add_answers(result, model.info, set, logits);
   return result;
 }
 

@@ -43,6 +43,10 @@ Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t 
                     const layers::KernelChoice& kernels, const Stream& stream,
                     std::uint64_t device_data_limit = 0, const EvaluationWatch& watch = {});
 
+// What logits (images, classes) that somebody computed say of a set; without `seconds`.
+Evaluation evaluation_of(const ModelInfo& info, const data::ImageSet& set,
+                         std::span<const float> logits);
+
 // Throws usage unless sizes agree with each other and with the network's input, the set is not
 // empty and every label is below the number of classes. `what` names the set in the message.
 void check_images(const data::ImageSet& set, const NetworkOptions& network, const char* what);

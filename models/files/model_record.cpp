@@ -76,6 +76,20 @@ Json json_of_channels(const std::vector<float>& values) {
   return list;
 }
 
+// Pairs of the least and the largest value.
+std::vector<ValueRange> ranges_from(const Fields& fields) {
+  std::vector<ValueRange> ranges;
+  if (!fields.has("ranges")) return ranges;
+  for (const Json& pair : fields.array("ranges")) {
+    if (!pair.is_array() || pair.size() != 2) fields.fail("expected \"ranges\" to be pairs");
+    const Fields ends(Json{{"ranges", pair[0]}, {"most", pair[1]}}, fields.where());
+    const ValueRange range{ends.single("ranges"), ends.single("most")};
+    if (range.least > range.most) fields.fail("expected \"ranges\" that rise");
+    ranges.push_back(range);
+  }
+  return ranges;
+}
+
 // Reads one number for each channel. A single number holds for all of them.
 std::vector<float> channels_from(const Fields& fields, const char* key, std::int64_t channels) {
   const auto count = static_cast<std::size_t>(channels);
@@ -111,6 +125,9 @@ std::string to_json(const ModelInfo& info) {
   json["test_accuracy"] = info.test_accuracy >= 0 ? Json(info.test_accuracy) : Json(nullptr);
   json["test_images"] = info.test_images;
   if (info.calibration.images > 0) json["calibration"] = json_of(info.calibration);
+  for (const ValueRange& range : info.ranges) {
+    json["ranges"].push_back({shortest(range.least), shortest(range.most)});
+  }
   return json_text(json);
 }
 
@@ -148,6 +165,7 @@ ModelInfo model_info_from_json(std::string_view text, const std::string& where) 
   }
   info.test_images = fields.integer("test_images", 0, kMaxCount);
   info.calibration = calibration_from(fields);
+  info.ranges = ranges_from(fields);
   return info;
 }
 

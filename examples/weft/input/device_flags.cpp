@@ -70,9 +70,15 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice, boo
       ->type_name(kDeviceType);
   add_whole(app, "--threads", flags.threads, 1, 1024, "CPU threads; default: all of them");
   app.add_flag_callback("--timings", keep_timings, "print on stderr where the time went");
+  Names precisions = kernel_choice ? names_of(models::kPrecisions) : Names{"fp32"};
+  if (flags.offers_int8) precisions.push_back(kInt8);
+  if (precisions.size() > 1) {
+    add_choice(app, "--precision", flags.precision, precisions,
+               str("arithmetic of GEMM and convolution, default fp32",
+                   kernel_choice ? "; others: GPU only" : "",
+                   flags.offers_int8 ? "; int8: CPU only, docs/int8.md" : ""));
+  }
   if (kernel_choice) {
-    add_choice(app, "--precision", flags.precision, names_of(models::kPrecisions),
-               "arithmetic of GEMM and convolution, default fp32; others: GPU only");
     app.add_option(
            "--impl", flags.kernels,
            "kernels to use, as conv=NAME,gemm=NAME,conv_relu_pool=NAME; fuse=off: one kernel "

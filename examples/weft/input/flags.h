@@ -104,15 +104,19 @@ void require_values(const CLI::App& app, const std::vector<std::string>& words);
 // One line for a command line that CLI11 refused, with a suggestion for a misspelt word.
 std::string explain(const CLI::App& app, const CLI::ParseError& error);
 
+inline constexpr const char* kInt8 = "int8";  // a precision of commands that classify
+
 struct DeviceFlags {
   std::string device = "auto";
   std::optional<std::int64_t> threads;            // none: every hardware thread
   std::optional<std::string> precision, kernels;  // none: fp32, all automatic
   bool deterministic = false, batch_invariant = false;
+  bool offers_int8 = false;               // of commands that can classify in 8-bit integers
   std::optional<std::string> data_limit;  // none: half the memory of a GPU
 };
 
-// `host_cuda`: whether the help offers that device.
+// `host_cuda`: whether the help offers that device. Without `kernel_choice`, --precision is there
+// where it may be int8.
 void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice, bool host_cuda = true);
 // --batch-invariant, of commands that classify.
 void add_batch_invariant(CLI::App& app, DeviceFlags& flags);

@@ -48,4 +48,30 @@ void check_fit(const models::ModelInfo& model, const data::Dataset& dataset) {
                           network.classes, network.channels, network.height, network.width));
 }
 
+std::string dataset_for(const models::ModelInfo& model, const std::string& path,
+                        const DataFlags& flags) {
+  if (flags.own.path) return "";
+  if (flags.dataset) return *flags.dataset;
+  if (model.own_data) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} was trained on data of your own, {}: say where with --data DIR",
+                            path, model.dataset));
+  }
+  if (!model.dataset.empty()) return model.dataset;
+  const models::NetworkOptions& network = model.network;
+  const bool may_be_mnist =
+      network.channels == 1 && network.height == 28 && network.width == 28 && network.classes == 10;
+  if (!may_be_mnist) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} does not say what it was trained on: say --dataset NAME or "
+                            "--data DIR",
+                            path));
+  }
+  print_notice(
+      fmt::format("{}: {} is assumed, because the file does not say what it was trained "
+                  "on; --dataset NAME and --data DIR say another",
+                  path, kDefaultDataset));
+  return kDefaultDataset;
+}
+
 }  // namespace weft::cli
