@@ -12,6 +12,7 @@
 #include "engine/error.h"
 #include "examples/weft/input/array_input.h"
 #include "examples/weft/input/flags.h"
+#include "examples/weft/input/int8.h"
 #include "examples/weft/input/normalisation.h"
 #include "examples/weft/input/own_data.h"
 #include "examples/weft/input/picture_model.h"
@@ -164,12 +165,17 @@ int run_predict(const PredictFlags& flags) {
       expand_inputs(flags.images, flags.no_links ? data::Links::refused : data::Links::followed);
   const models::Model model = load_picture_model(flags.model);
   if (flags.all || flags.preprocess) check_reads_marks(model.info, flags.model);
-  const Device device = select_device(flags.device);
+  const bool int8 = is_int8(flags.device);
+  const Device device = int8 ? Device::cpu() : select_device(flags.device);
   announce_device(flags.device, device);
   notice_assumption(model.info, flags.model);
   // For one image at a time, waking more threads costs more than it saves.
   if (!flags.device.threads) omp_set_num_threads(1);
-  models::Classifier classifier(model, Stream(device), select_kernels(flags.device, device));
+  std::optional<models::Int8Network> int8_net;
+  if (int8) int8_net.emplace(int8_network(model, flags.model));
+  models::Classifier classifier =
+      int8_net ? models::Classifier(model.info, *int8_net)
+               : models::Classifier(model, Stream(device), select_kernels(flags.device, device));
   const Classes classes(model.info.class_names), shown = classes.shown();
   const Terminal terminal = detect_terminal(kStdout);
   const std::size_t top_k = static_cast<std::size_t>(flags.top_k);
@@ -267,6 +273,7 @@ void add_predict(CLI::App& app, Action& action) {
   sub->add_option("--csv", flags->csv,
                   "write the answers to a table as well;\n-: to standard output, alone")
       ->type_name("FILE");
+  flags->device.offers_int8 = true;
   add_device_flags(*sub, flags->device, false);
   add_batch_invariant(*sub, flags->device);
   sub->callback([flags, &action] { action.run = [flags] { return run_predict(*flags); }; });

@@ -8,6 +8,7 @@
 
 #include "engine/error.h"
 #include "models/answers/evaluate.h"
+#include "models/int8/int8_network.h"
 
 namespace weft::models {
 
@@ -33,10 +34,23 @@ std::vector<float> normalized(std::span<const std::uint8_t> pixels, const ModelI
 
 Classifier::Classifier(const Model& model, const Stream& stream,
                        const layers::KernelChoice& kernels)
-    : info_(model.info), stream_(stream), weights_(*model.net, stream, layers::Phase::inference) {
-  copy_from_host(weights_.parameters.view<float>(), model.parameters, stream_);
-  copy_from_host(weights_.buffers.view<float>(), model.buffers, stream_);
-  plan_.emplace(*model.net, weights_, 1, layers::Phase::inference, kernels, 0, nullptr, stream_);
+    : info_(model.info), stream_(stream) {
+  weights_.emplace(*model.net, stream, layers::Phase::inference);
+  copy_from_host(weights_->parameters.view<float>(), model.parameters, stream_);
+  copy_from_host(weights_->buffers.view<float>(), model.buffers, stream_);
+  plan_.emplace(*model.net, *weights_, 1, layers::Phase::inference, kernels, 0, nullptr, stream_);
+}
+
+Classifier::Classifier(const ModelInfo& info, const Int8Network& network)
+    : info_(info), stream_(Device::cpu()), int8_(&network) {}
+
+std::vector<float> Classifier::logits_of(std::span<const std::uint8_t> pixels) {
+  if (int8_ != nullptr) return int8_->logits(pixels);
+  const std::vector<float> input = normalized(pixels, info_);
+  const std::lock_guard lock(*one_at_a_time_);
+  copy_from_host(plan_->input(), input, stream_);
+  plan_->forward(stream_);
+  return to_host(plan_->output(), stream_);
 }
 
 std::vector<float> Classifier::activation(std::size_t layer) const {
@@ -46,13 +60,7 @@ std::vector<float> Classifier::activation(std::size_t layer) const {
 
 Answer Classifier::classify(std::span<const std::uint8_t> pixels) {
   Answer answer;
-  {
-    const std::vector<float> input = normalized(pixels, info_);
-    const std::lock_guard lock(*one_at_a_time_);
-    copy_from_host(plan_->input(), input, stream_);
-    plan_->forward(stream_);
-    answer.logits = to_host(plan_->output(), stream_);
-  }
+  answer.logits = logits_of(pixels);
   answer.probabilities = probabilities_of(answer.logits, info_);
   const auto is_number = [](double probability) { return std::isfinite(probability); };
   if (!std::ranges::all_of(answer.probabilities, is_number)) {

@@ -14,6 +14,8 @@
 
 namespace weft::models {
 
+class Int8Network;  // models/int8/int8_network.h
+
 struct Answer {
   std::vector<float> logits;
   std::vector<double> probabilities;  // probabilities_of() them
@@ -36,6 +38,9 @@ class Classifier {
   // Copies what it needs of the model, whose weights go to the stream's device.
   Classifier(const Model& model, const Stream& stream, const layers::KernelChoice& kernels = {});
 
+  // Of a network in 8-bit integers, which must outlive the classifier; on the CPU.
+  Classifier(const ModelInfo& info, const Int8Network& network);
+
   // `pixels` is one image (channels, height, width) of the network's input size.
   // Throws data when the answer is not a number, as damaged weights make it.
   Answer classify(std::span<const std::uint8_t> pixels);
@@ -45,11 +50,14 @@ class Classifier {
   std::vector<float> activation(std::size_t layer) const;
 
  private:
+  std::vector<float> logits_of(std::span<const std::uint8_t> pixels);
+
   ModelInfo info_;
   Stream stream_;
+  const Int8Network* int8_ = nullptr;  // then there are no weights and no plan
   // The plan has room for one picture.
   std::unique_ptr<std::mutex> one_at_a_time_ = std::make_unique<std::mutex>();
-  layers::Weights weights_;
+  std::optional<layers::Weights> weights_;
   std::optional<layers::Plan> plan_;  // for a batch of one
 };
 
