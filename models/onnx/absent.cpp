@@ -19,7 +19,7 @@ bool knows_onnx() {
   return false;
 }
 
-void write_onnx(const data::OutputPath& to, const Model&, std::int64_t) {
+void write_onnx(const data::OutputPath& to, const Model&, const OnnxExport&) {
   refuse(to.path());
 }
 

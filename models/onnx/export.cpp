@@ -6,7 +6,9 @@
 #include <cstring>
 
 #include "data/files/file_io.h"
+#include "models/int8/product.h"
 #include "models/onnx/onnx.h"
+#include "models/onnx/precision.h"
 
 namespace weft::models {
 
@@ -73,6 +75,8 @@ class GraphWriter {
     if (wires.other >= 0) node.add_input(value(wires.other));
   }
 
+  // What each layer so far makes, by its name in the graph.
+  const std::vector<std::string>& values() const { return values_; }
   std::int64_t opset() const { return asked_ != 0 ? asked_ : opset_; }  // that has all nodes
 
   void add_sigmoid() { add_node("Sigmoid", "sigmoid of each class", last()); }
@@ -187,9 +191,33 @@ void add_initializer(onnx::GraphProto& graph, const NamedTensor& tensor) {
   out.set_raw_data(tensor.values.data(), tensor.values.size() * sizeof(float));  // little-endian
 }
 
+// The range of every value that a layer may read.
+std::map<std::string, ValueRange> ranges_of(const ModelInfo& info,
+                                            const std::vector<std::string>& values) {
+  if (info.ranges.size() != values.size()) {
+    throw Error(ErrorKind::usage,
+                "the model does not say the ranges of its layers, which int8 needs");
+  }
+  const int8::Steps pixels = int8::Steps::of_pixels(info);
+  ValueRange input;
+  for (std::size_t c = 0; c < pixels.step.size(); ++c) {
+    input.least = std::min(input.least, pixels.offset[c]);
+    input.most = std::max(input.most, pixels.offset[c] + 255 * pixels.step[c]);
+  }
+  std::map<std::string, ValueRange> ranges = {{"input", input}};
+  for (std::size_t i = 0; i < values.size(); ++i) ranges.emplace(values[i], info.ranges[i]);
+  return ranges;
+}
+
 }  // namespace
 
-void write_onnx(const data::OutputPath& to, const Model& model, std::int64_t opset) {
+void write_onnx(const data::OutputPath& to, const Model& model, const OnnxExport& options) {
+  const std::int64_t opset = options.opset;
+  if (options.precision == OnnxPrecision::int8 && opset != 0 && opset < kInt8Opset) {
+    throw Error(ErrorKind::usage,
+                str("--opset ", opset, " has one scale for all filters: int8 needs ", kInt8Opset,
+                    " or later"));
+  }
   if (opset != 0 && (opset < kLeastOnnxOpset || opset > kMostOnnxOpset)) {
     throw Error(ErrorKind::usage, str("expected a set of operators from ", kLeastOnnxOpset, " to ",
                                       kMostOnnxOpset, ", found ", opset));
@@ -230,6 +258,10 @@ void write_onnx(const data::OutputPath& to, const Model& model, std::int64_t ops
   {
     const SafeTensors content = model_content(model);
     for (const NamedTensor& tensor : content.tensors) add_initializer(graph, tensor);
+  }
+  if (options.precision == OnnxPrecision::fp16) make_half(graph);
+  if (options.precision == OnnxPrecision::int8) {
+    make_int8(graph, ranges_of(model.info, writer.values()));
   }
   std::string bytes;
   if (!file.SerializeToString(&bytes)) {

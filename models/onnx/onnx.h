@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/names.h"
 #include "models/answers/normalisation.h"
 #include "models/model.h"
 
@@ -24,14 +25,26 @@ inline constexpr std::int64_t kOnnxOpset = 17, kLeastOnnxOpset = 11, kMostOnnxOp
 // Was this program built with the ONNX definitions?
 bool knows_onnx();
 
+// fp16: tensors and arithmetic of 16 bits between two Casts. int8: convolutions and linear layers
+// between QuantizeLinear and DequantizeLinear, with a scale for each of their filters, and filters
+// of -63 to 63, which no processor's 8-bit products overflow.
+enum class OnnxPrecision { fp32, fp16, int8 };
+inline constexpr Named<OnnxPrecision> kOnnxPrecisions[] = {
+    {"fp32", OnnxPrecision::fp32}, {"fp16", OnnxPrecision::fp16}, {"int8", OnnxPrecision::int8}};
+
+struct OnnxExport {
+  std::int64_t opset = 0;  // the set of operators; 0: kOnnxOpset, or the least that has all layers
+  OnnxPrecision precision = OnnxPrecision::fp32;
+};
+
 // The network in inference: the input "input" is (batch, channels, height, width) of normalised
 // pixels, and the output "logits" is (batch, classes). It is "probabilities", behind a Sigmoid, of
 // a model whose Output that is. Tensors have the names that they have in model.safetensors. The
 // metadata entry "weft" is that of model.safetensors, and "definition" the network's text.
 // Crash-safe as write_file_atomically() is. Throws usage for a model whose file would have 2 GiB or
-// more, which no protobuf file can have. `opset`: the set of operators; 0: kOnnxOpset, or the least
-// that has all layers. Throws usage for a set that has not.
-void write_onnx(const data::OutputPath& to, const Model& model, std::int64_t opset = 0);
+// more, which no protobuf file can have, for a set of operators that lacks some, and for int8 of a
+// model without ranges (models/int8/ranges.h).
+void write_onnx(const data::OutputPath& to, const Model& model, const OnnxExport& options = {});
 
 // What a file that Weft did not write leaves open.
 struct OnnxImport {

@@ -83,7 +83,7 @@ TEST(Onnx, AFileThatWasChangedIsReadAsItIs) {
 TEST(Onnx, AnotherSetOfOperatorsIsWrittenWhereItHasThem) {
   const TemporaryFolder folder;
   const auto written = [&](const char* definition, std::int64_t opset) {
-    write_onnx(folder / "m.onnx", random_model(network_file(definition)), opset);
+    write_onnx(folder / "m.onnx", random_model(network_file(definition)), {.opset = opset});
     onnx::ModelProto file;
     EXPECT_TRUE(file.ParseFromString(read_text(folder / "m.onnx")));
     return std::pair(file.opset_import(0).version(), file.ir_version());
