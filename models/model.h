@@ -62,7 +62,7 @@ struct ModelInfo {
   double test_accuracy = -1;     // 0..1; negative: not known
   std::int64_t test_images = 0;  // that it was measured on
   Calibration calibration = {};  // of probabilities and of being unsure
-  // Of what each layer makes of training images (models/int8/ranges.h); empty: not measured.
+  // What each layer makes of training images (models/int8/ranges.h); empty: not measured.
   std::vector<ValueRange> ranges = {};
 };
 

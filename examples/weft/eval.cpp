@@ -7,9 +7,9 @@
 
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
-#include "examples/weft/input/int8.h"
 #include "examples/weft/input/labelled_data.h"
 #include "examples/weft/input/normalisation.h"
+#include "examples/weft/input/picture_model.h"
 #include "examples/weft/output/json_lines.h"
 #include "examples/weft/output/results.h"
 #include "examples/weft/output/tables.h"

@@ -11,7 +11,6 @@
 #include "engine/error.h"
 #include "examples/weft/export/page.h"
 #include "examples/weft/input/flags.h"
-#include "examples/weft/input/int8.h"
 #include "examples/weft/input/labelled_data.h"
 #include "examples/weft/input/normalisation.h"
 #include "examples/weft/input/picture_model.h"

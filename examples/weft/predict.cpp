@@ -12,7 +12,6 @@
 #include "engine/error.h"
 #include "examples/weft/input/array_input.h"
 #include "examples/weft/input/flags.h"
-#include "examples/weft/input/int8.h"
 #include "examples/weft/input/normalisation.h"
 #include "examples/weft/input/own_data.h"
 #include "examples/weft/input/picture_model.h"
@@ -174,8 +173,9 @@ int run_predict(const PredictFlags& flags) {
   std::optional<models::Int8Network> int8_net;
   if (int8) int8_net.emplace(int8_network(model, flags.model));
   models::Classifier classifier =
-      int8_net ? models::Classifier(model.info, *int8_net)
-               : models::Classifier(model, Stream(device), select_kernels(flags.device, device));
+      int8_net
+          ? models::Classifier(model.info, [&](auto pixels) { return int8_net->logits(pixels); })
+          : models::Classifier(model, Stream(device), select_kernels(flags.device, device));
   const Classes classes(model.info.class_names), shown = classes.shown();
   const Terminal terminal = detect_terminal(kStdout);
   const std::size_t top_k = static_cast<std::size_t>(flags.top_k);

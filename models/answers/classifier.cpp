@@ -5,10 +5,10 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "engine/error.h"
 #include "models/answers/evaluate.h"
-#include "models/int8/int8_network.h"
 
 namespace weft::models {
 
@@ -41,11 +41,11 @@ Classifier::Classifier(const Model& model, const Stream& stream,
   plan_.emplace(*model.net, *weights_, 1, layers::Phase::inference, kernels, 0, nullptr, stream_);
 }
 
-Classifier::Classifier(const ModelInfo& info, const Int8Network& network)
-    : info_(info), stream_(Device::cpu()), int8_(&network) {}
+Classifier::Classifier(const ModelInfo& info, LogitsOf logits)
+    : info_(info), stream_(Device::cpu()), own_logits_(std::move(logits)) {}
 
 std::vector<float> Classifier::logits_of(std::span<const std::uint8_t> pixels) {
-  if (int8_ != nullptr) return int8_->logits(pixels);
+  if (own_logits_) return own_logits_(pixels);
   const std::vector<float> input = normalized(pixels, info_);
   const std::lock_guard lock(*one_at_a_time_);
   copy_from_host(plan_->input(), input, stream_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,8 +14,6 @@
 #include "models/model.h"
 
 namespace weft::models {
-
-class Int8Network;  // models/int8/int8_network.h
 
 struct Answer {
   std::vector<float> logits;
@@ -38,8 +37,9 @@ class Classifier {
   // Copies what it needs of the model, whose weights go to the stream's device.
   Classifier(const Model& model, const Stream& stream, const layers::KernelChoice& kernels = {});
 
-  // Of a network in 8-bit integers, which must outlive the classifier; on the CPU.
-  Classifier(const ModelInfo& info, const Int8Network& network);
+  // `logits` takes the place of a plan, such as that of a network in 8-bit integers.
+  using LogitsOf = std::function<std::vector<float>(std::span<const std::uint8_t> pixels)>;
+  Classifier(const ModelInfo& info, LogitsOf logits);
 
   // `pixels` is one image (channels, height, width) of the network's input size.
   // Throws data when the answer is not a number, as damaged weights make it.
@@ -54,7 +54,7 @@ class Classifier {
 
   ModelInfo info_;
   Stream stream_;
-  const Int8Network* int8_ = nullptr;  // then there are no weights and no plan
+  LogitsOf own_logits_;  // then there are no weights and no plan
   // The plan has room for one picture.
   std::unique_ptr<std::mutex> one_at_a_time_ = std::make_unique<std::mutex>();
   std::optional<layers::Weights> weights_;

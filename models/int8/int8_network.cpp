@@ -4,8 +4,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <exception>
 #include <optional>
 
@@ -14,81 +12,19 @@
 #include "engine/timer.h"
 #include "engine/timings.h"
 #include "models/answers/classifier.h"
-#include "models/int8/product.h"
+#include "models/int8/values.h"
 
 namespace weft::models {
 
-namespace int8 {
-
+using namespace int8;
 using layers::FloatView;
+
+namespace {
 
 constexpr std::int64_t kMostImages = 32;                   // that go through the network together
 constexpr std::size_t kMostBytes = std::size_t{16} << 20;  // of their values, where there are many
 
-// What a layer makes, or the pixels: of each image (c, h, w), as real numbers, or as bytes with the
-// channels last, or as both.
-struct Value {
-  Shape shape;  // (c, h, w)
-  Steps steps;
-  bool as_bytes = false, as_reals = false;
-  std::size_t bytes_at = 0, reals_at = 0;  // of an image, among those of all values
-
-  std::size_t size() const { return static_cast<std::size_t>(shape.elements()); }
-};
-
-// A call: a product, or a layer in fp32.
-struct Step {
-  std::optional<Product> product = {};
-  const layers::Layer* layer = nullptr;
-  layers::LayerContext context = {};
-  Shape input_shape = {}, output_shape = {}, other_shape = {};  // of a layer, for a batch of 1
-  std::size_t in = 0, other = 0, out = 0;  // values; `other`: 0 where there is none
-  bool makes_bytes = false;
-};
-
-inline Shape kept_shape(const Shape& shape) {  // (1, features) or (1, c, h, w)
-  if (shape.rank() == 4) return {shape[1], shape[2], shape[3]};
-  return {shape.elements(), 1, 1};
-}
-
-inline Shape with_rows(const Shape& shape, std::int64_t rows) {
-  std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
-  extents.front() = rows;
-  return Shape(extents);
-}
-
-inline void to_reals(float* out, const std::uint8_t* bytes, const Value& value, std::int64_t rows) {
-  const std::int64_t channels = value.shape[0], plane = value.shape[1] * value.shape[2];
-  for (std::int64_t row = 0; row < rows;
-       ++row, bytes += channels * plane, out += channels * plane) {
-    for (std::int64_t c = 0; c < channels; ++c) {
-      const float step = value.steps.step[static_cast<std::size_t>(c)];
-      const int zero = value.steps.zero[static_cast<std::size_t>(c)];
-      for (std::int64_t i = 0; i < plane; ++i) {
-        out[c * plane + i] = step * static_cast<float>(bytes[i * channels + c] - zero);
-      }
-    }
-  }
-}
-
-inline void to_bytes(std::uint8_t* out, const float* reals, const Value& value, std::int64_t rows) {
-  const std::int64_t channels = value.shape[0], plane = value.shape[1] * value.shape[2];
-  const float step = value.steps.step.front();
-  const float zero = value.steps.zero.front();
-  for (std::int64_t row = 0; row < rows;
-       ++row, reals += channels * plane, out += channels * plane) {
-    for (std::int64_t i = 0; i < plane; ++i) {
-      for (std::int64_t c = 0; c < channels; ++c) {
-        const float byte = std::clamp(reals[c * plane + i] / step + zero, 0.0f, 255.0f);
-        out[i * channels + c] = static_cast<std::uint8_t>(std::nearbyint(byte));
-      }
-    }
-  }
-}
-
-}  // namespace int8
-
-using namespace int8;
+}  // namespace
 
 struct Int8Network::State {
   explicit State(const Model& model);
@@ -119,7 +55,6 @@ struct Int8Network::State {
   void convert(std::size_t value, bool from_bytes, std::int64_t rows, Room& room) const;
 
   void read(const Model& model);
-  void add_layer(const Model& model, std::size_t index, const Shape& input);
   void place_values();
 
   ModelInfo info;
@@ -197,31 +132,25 @@ void Int8Network::State::read(const Model& model) {
       step.layer = net->layers()[i].get();
       step.input_shape = input;
       step.output_shape = shapes[i];
-      values[in].as_reals = true;
+      step.makes_bytes = !values[in].as_reals_first && i + 1 < shapes.size() &&
+                         is_elementwise(*step.layer, input, values[in].shape);
+      (step.makes_bytes ? values[in].as_bytes : values[in].as_reals) = true;
       if (wires.other >= 0) {
         step.other = value_of[static_cast<std::size_t>(wires.other)];
         step.other_shape = shapes[static_cast<std::size_t>(wires.other)];
         values[step.other].as_reals = true;
       }
       value_of[i] = step.out;
-      in_fp32.push_back(step.layer->name());
+      if (!step.makes_bytes) in_fp32.push_back(step.layer->name());
     }
     const Shape kept = kept_shape(shapes[i]);
     values.push_back({kept, Steps::of_range(info.ranges[i], kept[0])});
+    values.back().as_reals = values.back().as_reals_first = !step.makes_bytes;
     steps.push_back(std::move(step));
   }
   output = value_of.back();
   values[output].as_reals = true;
-  // Where nobody wants the bytes of one pixel, a product makes real numbers.
   std::size_t next_chain = 0, first_parameter = 0, first_buffer = 0;
-  for (Step& step : steps) {
-    if (step.layer != nullptr) continue;
-    Value& out = values[step.out];
-    step.makes_bytes = out.as_bytes || out.shape[1] * out.shape[2] > 1;
-    out.as_bytes = step.makes_bytes;
-    step.product = quantized(chains[next_chain++], values[step.in].steps,
-                             step.makes_bytes ? &out.steps : nullptr);
-  }
   for (const auto& layer : net->layers()) {
     const auto found = std::ranges::find(steps, layer.get(), &Step::layer);
     const std::size_t count = layer->parameters().size(), held = layer->buffers().size();
@@ -231,6 +160,18 @@ void Int8Network::State::read(const Model& model) {
     }
     first_parameter += count;
     first_buffer += held;
+  }
+  for (Step& step : steps) {
+    const Value& in = values[step.in];
+    Value& out = values[step.out];
+    if (step.layer == nullptr) {
+      // Where nobody wants the bytes of one pixel, a product makes real numbers.
+      step.makes_bytes = out.as_bytes || out.shape[1] * out.shape[2] > 1;
+      step.product =
+          quantized(chains[next_chain++], in.steps, step.makes_bytes ? &out.steps : nullptr);
+    }
+    out.as_bytes |= step.makes_bytes;
+    if (step.layer != nullptr && step.makes_bytes) step.table = table_of(step, in, out);
   }
 }
 
@@ -247,9 +188,10 @@ void Int8Network::State::place_values() {
   for (const Step& step : steps) {
     workspace_bytes = std::max(
         workspace_bytes,
-        step.product ? int8_conv_workspace_bytes(step.product->call(nullptr, together))
-                     : step.layer->workspace_bytes(with_rows(step.input_shape, together), {},
-                                                   Device::cpu(), layers::Phase::inference));
+        step.product       ? int8_conv_workspace_bytes(step.product->call(nullptr, together))
+        : step.makes_bytes ? 0
+                           : step.layer->workspace_bytes(with_rows(step.input_shape, together), {},
+                                                         Device::cpu(), layers::Phase::inference));
   }
 }
 
@@ -297,6 +239,17 @@ void Int8Network::State::call(const Step& step, std::int64_t rows, Room& room) c
       int8_conv(reals(room, step.out), call, room.workspace.data());
     }
     convert(step.out, step.makes_bytes, rows, room);
+    return;
+  }
+  if (step.makes_bytes) {
+    const std::uint8_t* x = bytes(room, step.in);
+    std::uint8_t* y = bytes(room, step.out);
+    const std::int64_t channels = values[step.in].shape[0];
+    for (std::int64_t i = rows * values[step.in].shape[1] * values[step.in].shape[2]; i > 0; --i) {
+      for (std::int64_t c = 0; c < channels; ++c)
+        *y++ = step.table[static_cast<std::size_t>(256 * c + *x++)];
+    }
+    convert(step.out, true, rows, room);
     return;
   }
   const auto view = [&](std::size_t value, const Shape& shape) {

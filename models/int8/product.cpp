@@ -133,7 +133,7 @@ Product quantized(const Chain& chain, const Steps& in, const Steps* out) {
   const std::size_t channels = in.step.size(), filters = chain.bias.size();
   const std::size_t taps = chain.weight.size() / filters,
                     plane = taps / static_cast<std::size_t>(d.c);
-  // Of a linear layer, column i belongs to channel i % channels; of a convolution, tap i to i /
+  // Column i of a linear layer belongs to channel i % channels, tap i of a convolution to i /
   // plane.
   const auto channel_of = [&](std::size_t tap) { return tap / plane % channels; };
   std::vector<std::int8_t> bytes;

@@ -17,9 +17,9 @@ struct Steps {
   std::vector<float> step, offset;  // (c,)
   std::vector<std::uint8_t> zero;   // (c,): the byte that is nearest to 0
 
-  // Of pixels, normalised as the model wants them.
+  // The steps of pixels, normalised as the model wants them.
   static Steps of_pixels(const ModelInfo& info);
-  // From the least to the largest value, and 0, which is one of the bytes.
+  // The bytes go from the least to the largest value, and 0 is one of them.
   static Steps of_range(const ValueRange& range, std::int64_t channels);
 };
 

@@ -10,8 +10,9 @@ namespace weft::models {
 
 inline constexpr std::int64_t kRangeImages = 1000;
 
-// Of each layer of model.net, over the first kRangeImages images of the set, in fp32 on the CPU.
-// Throws usage for images that do not fit the network, and data where a value is not a number.
+// A range for each layer of model.net, over the first kRangeImages images of the set, in fp32 on
+// the CPU. Throws usage for images that do not fit the network, and data where a value is not a
+// number.
 std::vector<ValueRange> measure_ranges(const Model& model, const data::ImageSet& images);
 
 }  // namespace weft::models

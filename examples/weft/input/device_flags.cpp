@@ -113,6 +113,21 @@ Device select_device(const DeviceFlags& flags) {
   return device;
 }
 
+bool is_int8(const DeviceFlags& flags) {
+  if (flags.precision != kInt8) return false;
+  if (flags.kernels) {
+    throw Error(ErrorKind::usage, "--impl chooses kernels of fp32: it does not go with int8");
+  }
+  DeviceFlags on_cpu = flags;
+  if (flags.device == "auto") on_cpu.device = "cpu";
+  if (!select_device(on_cpu).is_cpu()) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--precision int8 computes on the CPU: it does not go with --device {}",
+                            flags.device));
+  }
+  return true;
+}
+
 void announce_device(const DeviceFlags& flags, Device device) {
   if (flags.device == "auto" && device.is_cpu() && detect_terminal(kStderr).interactive) {
     print_notice(fmt::format("running on the CPU: {}", cuda_status().reason));

@@ -130,6 +130,9 @@ std::uint64_t device_data_limit(const DeviceFlags& flags);
 void hand_over_to_host_cuda(const CLI::App& app, const Action& action);
 // Sets the number of OpenMP threads and returns the device.
 Device select_device(const DeviceFlags& flags);
+// Was --precision int8 asked for? Sets the number of threads then, and throws usage for a device
+// that is no CPU, and for flags that choose other kernels.
+bool is_int8(const DeviceFlags& flags);
 // One line on a terminal when auto found no GPU, with the reason.
 void announce_device(const DeviceFlags& flags, Device device);
 // The choice of --precision, --impl and --batch-invariant, which change single settings of

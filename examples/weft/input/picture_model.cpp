@@ -5,6 +5,10 @@
 
 #include "data/picture/fit.h"
 #include "engine/error.h"
+#include "engine/names.h"
+#include "engine/text.h"
+#include "examples/weft/input/flags.h"
+#include "examples/weft/output/terminal.h"
 
 namespace weft::cli {
 namespace {
@@ -74,6 +78,23 @@ data::Preprocess preprocess_for(const models::ModelInfo& info, const data::GreyI
   const data::PictureSize size = picture_size(info);
   return image.width == size.width && image.height == size.height ? data::Preprocess::none
                                                                   : data::Preprocess::resize;
+}
+
+models::Int8Network int8_network(const models::Model& model, const std::string& path) {
+  if (model.info.ranges.empty()) {
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{} does not say the ranges of its layers, which int8 needs: `{} export "
+                    "{} --precision int8 --out int8.safetensors` measures them on training "
+                    "images, and writes a model that has them",
+                    path, program_name(), shell_word(path)));
+  }
+  models::Int8Network network(model);
+  if (!network.in_fp32().empty()) {
+    print_notice(fmt::format("int8: {} {} in fp32", joined(network.in_fp32()),
+                             network.in_fp32().size() == 1 ? "computes" : "compute"));
+  }
+  return network;
 }
 
 }  // namespace weft::cli

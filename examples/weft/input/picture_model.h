@@ -3,6 +3,7 @@
 #pragma once
 
 #include "data/ink/preprocess.h"
+#include "models/int8/int8_network.h"
 #include "models/model.h"
 
 namespace weft::cli {
@@ -34,5 +35,9 @@ bool looks_for_ink(const models::ModelInfo& info);
 
 // Centring ink as MNIST's makers did suits written characters, not pictures of clothes.
 data::Preprocess preprocess_for(const models::ModelInfo& info, const data::GreyImage& image);
+
+// The model of this file in 8-bit integers, with a notice of the layers that stay in fp32. Throws
+// usage, saying how to measure them, where it has no ranges.
+models::Int8Network int8_network(const models::Model& model, const std::string& path);
 
 }  // namespace weft::cli
