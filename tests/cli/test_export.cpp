@@ -77,6 +77,43 @@ TEST_F(Export, APageKnowsEveryLayer) {
   }
 }
 
+TEST_F(Export, Int8MeasuresRangesThatPredictNeeds) {
+  const std::vector<std::string> predict = {"predict", "run", "p.pgm", "--precision", "int8"};
+  write("p.pgm", "P5 28 28 255\n" + std::string(300, '\0') + std::string(60, '\xff') +
+                     std::string(424, '\0'));
+  expect_error(weft(predict), 2, "export run --precision int8 --out int8.safetensors");
+  const Outcome made = weft({"export", "run", "--precision", "int8", "--out", "int8.safetensors",
+                             "--dataset", "digits", "--json"});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  const nlohmann::json event = json_lines(made.out).at(0);
+  EXPECT_EQ(event.at("precision"), "int8");
+  EXPECT_NEAR(event.at("accuracy").at("int8").get<double>(),
+              event.at("accuracy").at("fp32").get<double>(), 0.02);
+  const auto logits = [&](const std::string& precision) {
+    const Outcome answer =
+        weft({"predict", "int8.safetensors", "p.pgm", "--precision", precision, "--json"});
+    EXPECT_EQ(answer.exit_code, 0) << answer.err;
+    return json_lines(answer.out).at(0).at("logits").get<std::vector<float>>();
+  };
+  const auto int8 = logits("int8"), fp32 = logits("fp32");
+  EXPECT_NE(int8, fp32);
+  for (std::size_t i = 0; i < fp32.size(); ++i) EXPECT_NEAR(int8[i], fp32[i], 0.05) << i;
+}
+
+TEST_F(Export, APrecisionIsRefusedWhereItMeansNothing) {
+  expect_error(weft({"export", "run", "--precision", "int8", "--format", "npz"}), 2,
+               "npz is not written in int8");
+  expect_error(weft({"export", "run", "--precision", "fp16", "--out", "m.safetensors"}), 2,
+               "safetensors is not written in fp16");
+  expect_error(weft({"export", "run", "--format", "npz", "--dataset", "digits"}), 2,
+               "for --precision int8 alone");
+  expect_error(
+      weft({"eval", "run", "--dataset", "digits", "--precision", "int8", "--impl", "fuse=off"}), 2,
+      "--impl");
+  expect_error(weft({"predict", "run", "p.pgm", "--precision", "bf16"}), 2, "bf16");
+  EXPECT_FALSE(fs::exists(folder() / "m.safetensors"));
+}
+
 TEST_F(Export, TheEndingIsTheFormat) {
   EXPECT_EQ(weft({"export", "run", "--out", "m.npz"}).exit_code, 0);
   EXPECT_EQ(weft({"export", "run", "--format", "npz", "--out", "m.any"}).exit_code, 0);

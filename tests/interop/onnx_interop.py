@@ -11,6 +11,8 @@ For every built-in network, and those of files with residual blocks and with eac
   weft -> npz       numpy.load gives the same tensors
   onnx -> weft      `weft import` gives back the model file; without Weft's metadata the graph alone
                     gives the same tensors, and the same logits
+  weft -> fp16, int8  for some networks onnxruntime gives logits that are near those of fp32, and in int8
+                    near those of `weft predict --precision int8`
 For small graphs that the onnx package makes, of what other programs do at their input and output, and of what the words of
 other exporters are, tests/interop/onnx_graphs.py:
   graph -> weft     `weft predict` of an imported file gives the probabilities of onnxruntime's output
@@ -57,6 +59,7 @@ FILES = [ROOT / "examples" / "networks" / "tiny.net", ROOT / "tests" / "interop"
          ROOT / "tests" / "interop" / "layers.net", ROOT / "tests" / "interop" / "pools.net",
          ROOT / "tests" / "interop" / "blocks.net"]
 OPSETS = 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22  # beside the default, 17
+PRECISIONS = {"lenet5", "lenet5-classic", "convnet-bn", "blocks", "layers"}  # that are tried in fp16 and int8
 IN_ALL_SETS = {"lenet5", "resnet9", "blocks"}  # networks whose layers all of these sets have
 
 
@@ -155,6 +158,37 @@ def check_export(report, weft, name, model, pictures, pixels):
     with np.load(model.with_suffix(".npz")) as arrays:
         report.row(same_tensors(dict(arrays), tensors), "weft -> npz", name)
     return file, logits
+
+
+def apart(found, expected):
+    """The root of the mean square of the difference, of that of what is expected."""
+    return np.sqrt(np.square(found - expected).mean() / np.square(expected).mean())
+
+
+def check_precisions(report, weft, name, model, pictures, pixels, logits):
+    """Files in fp16 and int8, which is calibrated on these pictures."""
+    info = read_safetensors(model)[1]
+    images = ((pixels / 255 - by_channel(info["mean"])) / by_channel(info["stddev"])).astype(np.float32)
+    labelled = model.with_suffix(".classes")
+    for index, picture in enumerate(pictures):
+        for kind in "train", "test":
+            place = labelled / kind / str(index % 10)
+            place.mkdir(parents=True, exist_ok=True)
+            shutil.copy(picture, place)
+    quantized = model.with_name(f"{model.stem}-int8.safetensors")
+    data = "--precision", "int8", "--data", labelled, "--no-cache"
+    run(weft, "export", model, *data, "--out", quantized)
+    own = logits_of(weft, quantized, [*pictures, "--precision", "int8"])
+    for precision, more, limit in ("fp16", ("--precision", "fp16"), 0.01), ("int8", data, 0.15):
+        path = model.with_name(f"{model.stem}-{precision}.onnx")
+        run(weft, "export", model, *more, "--out", path)
+        onnx.checker.check_model(onnx.load(path), full_check=True)
+        found = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(
+            ["logits"], {"input": images})[0]
+        errors = [apart(found, logits)] + [apart(own, logits), apart(found, own)] * (precision == "int8")
+        smaller = path.stat().st_size < 0.7 * model.stat().st_size
+        report.row(max(errors) <= limit and smaller, f"weft -> {precision}", name,
+                   f"{', '.join(f'{error:.1e}' for error in errors)} apart, limit {limit}")
 
 
 def check_import(report, weft, name, model, file, pictures, logits):
@@ -461,6 +495,8 @@ def main():
             run(options.random_model.resolve(), network, model)
             file, logits = check_export(report, weft, label, model, pictures, pixels)
             check_import(report, weft, label, model, file, pictures, logits)
+            if label in PRECISIONS:
+                check_precisions(report, weft, label, model, pictures, pixels, logits)
         check_graphs(report, weft, folder, pictures, pixels)
         check_exporters(report, weft, folder)
         check_cases(report, weft, folder)
