@@ -44,8 +44,8 @@ def seconds_of(command):
     return time.perf_counter() - start
 
 
-def onnxruntime_calls(path, threads):
-    """Batch size -> a call that takes IMAGES images through the model; empty without onnxruntime."""
+def onnxruntime_calls(path, threads, what):
+    """Name of a row -> a call that takes IMAGES images through the model; empty without onnxruntime."""
     try:
         import numpy
         import onnxruntime
@@ -64,7 +64,7 @@ def onnxruntime_calls(path, threads):
             for _ in range(IMAGES // batch):
                 session.run(None, {name: images})
         return run
-    return {batch: call(batch) for batch in (100, 250, 500, 1000)}
+    return {f"onnxruntime{what}, {IMAGES} images, batch {batch}": call(batch) for batch in (100, 250, 500, 1000)}
 
 
 def measure(options, folder):
@@ -74,9 +74,10 @@ def measure(options, folder):
     checked([*weft, "train", "--recipe", "fast", *flags, "--out", model])
     calls = {}
     if options.device == "cpu":
-        onnx = folder / "model.onnx"
-        checked([*weft, "export", model, "--format", "onnx", "--out", onnx])
-        calls = onnxruntime_calls(str(onnx), options.threads or os.cpu_count())
+        for what, more in ("", []), (" in int8", ["--precision", "int8"]):
+            onnx = folder / f"model{len(calls)}.onnx"
+            checked([*weft, "export", model, "--format", "onnx", *more, "--out", onnx])
+            calls |= onnxruntime_calls(str(onnx), options.threads or os.cpu_count(), what)
     rows = {}
 
     def add(name, seconds):
@@ -89,11 +90,14 @@ def measure(options, folder):
             add("train --recipe fast", seconds_of([*weft, "train", "--recipe", "fast", "--seed", str(turn + 1), *flags,
                                                    "--out", folder / f"train{turn}"]))
         add("eval", seconds_of([*weft, "eval", model, *flags]))
-        add(f"eval, {IMAGES} images alone", json.loads(checked([*weft, "eval", model, *flags, "--json"]))["seconds"])
-        for batch, run in calls.items():
+        precisions = {"": []} | ({" in int8": ["--precision", "int8"]} if options.device == "cpu" else {})
+        for what, more in precisions.items():
+            evaluation = json.loads(checked([*weft, "eval", model, *flags, *more, "--json"]))
+            add(f"eval{what}, {IMAGES} images alone", evaluation["seconds"])
+        for name, run in calls.items():
             start = time.perf_counter()
             run()
-            add(f"onnxruntime, {IMAGES} images, batch {batch}", time.perf_counter() - start)
+            add(name, time.perf_counter() - start)
     return rows
 
 

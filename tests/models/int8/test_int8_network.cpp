@@ -12,7 +12,7 @@
 #include "models/int8/int8_network.h"
 #include "models/int8/ranges.h"
 #include "tests/models/random_model.h"
-#include "tests/support/device_test.h"
+#include "tests/support/folder.h"
 #include "tests/support/random.h"
 
 namespace weft::models {
