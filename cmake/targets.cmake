@@ -170,7 +170,8 @@ function(weft_library folder)
     target_link_libraries(weft_data_libraries INTERFACE ZLIB::ZLIB $<$<BOOL:${WEFT_WEBP}>:${WEBP_LIBRARY}>
                           $<$<BOOL:${WEFT_LIBDEFLATE}>:${LIBDEFLATE_LIBRARY}>
                           $<$<BOOL:${WEFT_LIBARCHIVE}>:${LIBARCHIVE_LIBRARY}>)
-    target_link_libraries(weft_data PRIVATE ZLIB::ZLIB fmt::fmt)
+    target_link_libraries(weft_data PRIVATE ZLIB::ZLIB fmt::fmt
+                          $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
     target_include_directories(weft_data SYSTEM PRIVATE ${STB_INCLUDE_DIR})
     if(WEFT_WEBP)
       target_include_directories(weft_data SYSTEM PRIVATE ${WEBP_INCLUDE_DIR})

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "data/folder/alike.h"
 #include "data/folder/layout.h"
 #include "data/folder/links.h"
 #include "data/joined.h"
@@ -19,18 +20,12 @@ namespace weft::data {
 namespace fs = std::filesystem;
 namespace {
 
-// Are there pictures in a folder of the folder, or one further down? Then tables beside them are
-// not the data.
+// Are there pictures in a folder of the folder, or further down? Then tables beside them are not
+// the data.
 bool has_folders_of_pictures(const TreePath& folder) {
-  const auto any_holds = [](const TreePath& in, const auto& holds) {
-    const std::vector<std::string> names = list_folder(in).folders;
-    return std::any_of(names.begin(), names.end(),
-                       [&](const std::string& name) { return holds(in / name); });
-  };
-  const auto holds_pictures = [](const TreePath& in) { return has_pictures(list_folder(in)); };
-  return any_holds(folder, [&](const TreePath& in) {
-    return holds_pictures(in) || any_holds(in, holds_pictures);
-  });
+  const std::vector<std::string> names = list_folder(folder).folders;
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return holds_pictures_below(folder / name); });
 }
 
 // What the folder, or the root of an archive, holds beside folders of pictures.
@@ -58,9 +53,14 @@ std::optional<Dataset> load_file(const fs::path& file, const FolderOptions& opti
 
 // Files of other programs, by their endings.
 constexpr std::pair<std::string_view, std::string_view> kUnread[] = {
-    {".parquet", "Parquet"},   {".mat", "MATLAB"},     {".h5", "HDF5"},  {".hdf5", "HDF5"},
-    {".tfrecord", "TFRecord"}, {".arff", "ARFF"},      {".7z", "7-Zip"}, {".rar", "RAR"},
-    {".pt", "PyTorch"},        {".feather", "Feather"}};
+    {".parquet", "Parquet"}, {".mat", "MATLAB"},        {".h5", "HDF5"},
+    {".hdf5", "HDF5"},       {".tfrecord", "TFRecord"}, {".tfrecords", "TFRecord"},
+    {".arff", "ARFF"},       {".7z", "7-Zip"},          {".rar", "RAR"},
+    {".pt", "PyTorch"},      {".pth", "PyTorch"},       {".feather", "Feather"},
+    {".arrow", "Arrow"},     {".mdb", "LMDB"},          {".rec", "RecordIO"},
+    {".xlsx", "Excel"},      {".xls", "Excel"},         {".joblib", "joblib"},
+    {".sqlite", "SQLite"},   {".db", "SQLite"},         {".rds", "R"},
+    {".rdata", "R"}};
 
 void refuse_unread(const fs::path& path) {
   const std::string file = path.filename().string();
@@ -153,14 +153,19 @@ Dataset load_one(const fs::path& path, const FolderOptions& options) {
   // An archive often unpacks into one folder, which holds all.
   constexpr int kMostWrappings = 8;  // a symbolic link may make them endless
   for (int i = 0; i < kMostWrappings && !dataset; ++i) {
-    const std::optional<std::string> name = wrapped_folder(inner);
+    const std::optional<std::string> wrapped = wrapped_folder(inner);
+    const std::optional<std::string> name = wrapped ? wrapped : only_folder_of_data(inner);
     if (!name || is_set_name(*name)) break;
     const std::string passed_over = passed_over_line(list_folder(inner).passed_over);
     if (options.log && !passed_over.empty()) options.log(passed_over);
-    if (options.log) options.log(str("entered ", *name, "/, the only folder in ", inner.string()));
+    if (options.log) {
+      options.log(str("entered ", *name, "/, the only folder ",
+                      wrapped ? "" : "with folders of pictures ", "in ", inner.string()));
+    }
     inner = inner / *name;
     dataset = load_files(inner, options);
   }
+  if (!dataset && is_tree) dataset = load_texts(inner, options);
   if (!dataset) {
     refuse_empty(inner);
     dataset = load_folder(inner, options);

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "data/arrays/npy.h"
+#include "data/arrays/npy_text.h"
 #include "engine/error.h"
 #include "engine/names.h"
 #include "engine/text.h"
@@ -41,6 +42,10 @@ void set_npy_type(NpyHeader& header, std::string_view descr, const std::string& 
   header.dtype = *known;
 }
 
+bool is_other_type(std::string_view descr) {
+  return text_type(descr) || descr == "|O" || descr == "O";
+}
+
 void set_data_bytes(NpyHeader& header, const std::string& where) {
   std::size_t bytes = npy_element_bytes(header.dtype);
   const bool empty = std::find(header.shape.begin(), header.shape.end(), 0) != header.shape.end();
@@ -56,7 +61,8 @@ void set_data_bytes(NpyHeader& header, const std::string& where) {
 
 class HeaderReader {
  public:
-  HeaderReader(std::string_view text, const std::string& where) : text_(text), where_(where) {}
+  HeaderReader(std::string_view text, const std::string& where, NpyTypes types)
+      : text_(text), where_(where), types_(types) {}
 
   NpyHeader read() {
     expect('{');
@@ -85,7 +91,7 @@ class HeaderReader {
     if (!has_descr_ || !has_order_ || !has_shape_) {
       throw fail("descr, fortran_order and shape are not all there");
     }
-    set_data_bytes(header_, where_);
+    if (!header_.dtype.empty()) set_data_bytes(header_, where_);
     return std::move(header_);
   }
 
@@ -140,6 +146,10 @@ class HeaderReader {
       throw fail("records of several fields are not supported, save one field of them");
     }
     const std::string descr = string();
+    if (types_ == NpyTypes::any && is_other_type(descr)) {
+      header_.descr = descr;
+      return;
+    }
     set_npy_type(header_, descr, where_);
   }
 
@@ -168,6 +178,7 @@ class HeaderReader {
 
   std::string_view text_;
   const std::string& where_;
+  const NpyTypes types_;
   std::size_t at_ = 0;
   NpyHeader header_;
   bool has_descr_ = false, has_order_ = false, has_shape_ = false;
@@ -201,8 +212,8 @@ NpyTextRange find_npy_header(std::span<const std::byte> first, std::uint64_t fil
   return range;
 }
 
-NpyHeader parse_npy_header(std::string_view text, const std::string& where) {
-  return HeaderReader(text, where).read();
+NpyHeader parse_npy_header(std::string_view text, const std::string& where, NpyTypes types) {
+  return HeaderReader(text, where, types).read();
 }
 
 NpyHeader npy_header_of(std::string_view descr, bool fortran_order, std::vector<std::int64_t> shape,

@@ -133,6 +133,8 @@ struct ArchiveReader::Open {
     if (reader == nullptr) throw std::bad_alloc();
     most = std::max(most, 2 * size);
     archive_read_support_filter_gzip(reader.get());
+    archive_read_support_filter_bzip2(reader.get());
+    archive_read_support_filter_xz(reader.get());
     archive_read_support_format_tar(reader.get());
     archive_read_support_format_zip(reader.get());
   }

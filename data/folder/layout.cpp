@@ -18,9 +18,11 @@ struct SplitWord {
 };
 
 constexpr SplitWord kSplitWords[] = {
-    {"train", Split::train},    {"training", Split::train},   {"test", Split::test},
-    {"testing", Split::test},   {"eval", Split::test},        {"evaluation", Split::test},
-    {"val", Split::validation}, {"valid", Split::validation}, {"validation", Split::validation},
+    {"trainval", Split::train},   {"train", Split::train},
+    {"training", Split::train},   {"test", Split::test},
+    {"testing", Split::test},     {"eval", Split::test},
+    {"evaluation", Split::test},  {"val", Split::validation},
+    {"valid", Split::validation}, {"validation", Split::validation},
     {"dev", Split::validation}};
 
 // What may follow such a word: train_images, testSet.
@@ -210,6 +212,7 @@ std::optional<SplitFolders> find_split(const TreePath& root, std::vector<std::st
 
 std::string sets_in_classes_line(const TreePath& root, const std::vector<std::string>& classes) {
   Candidates sets;
+  if (classes.empty()) return "";
   for (const std::string& name : list_folder(root / classes.front()).folders) {
     const std::optional<SplitName> found = split_name(name);
     if (found) sets.push_back({name, found->split, Content::pictures});

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "data/folder/alike.h"
 #include "data/folder/layout.h"
 #include "data/picture/image.h"
 #include "engine/error.h"
@@ -86,7 +87,13 @@ class Lister {
     const std::string before = below.empty() ? "" : below + "/";
     const Listing listing = list(folder, before);
     for (const std::string& name : listing.files) tree_.left_out.push_back(before + name);
+    const std::string again = repeated_folder(folder, listing.folders);
+    if (!again.empty()) {
+      tree_.notes.push_back(
+          str("passed over ", before, again, "/, which holds the folders beside it once more"));
+    }
     for (const std::string& name : listing.folders) {
+      if (name == again) continue;
       if (!is_utf8(name)) throw bad(folder / name, "the name of a class is not UTF-8");
       if (found.size() == kMaxClasses) {
         throw bad(folder, str("more than ", kMaxClasses, " folders, expected one for each class"));
@@ -140,9 +147,21 @@ using Classes = std::map<std::string, std::vector<PictureFile>>;
 
 void name_classes(const Classes& classes, const TreePath& where, PictureTree& tree) {
   if (classes.empty()) throw bad(where, "no folders in it, expected one for each class");
-  if (classes.size() == 1) {
-    throw bad(where, str("one class only, ", classes.begin()->first,
-                         ": expected a folder for each of at least 2 classes"));
+  const auto has_files = [](const auto& of) { return !of.second.empty(); };
+  const auto count = std::count_if(classes.begin(), classes.end(), has_files);
+  if (count == 1 || classes.size() == 1) {
+    const auto only =
+        count == 1 ? std::find_if(classes.begin(), classes.end(), has_files) : classes.begin();
+    const auto empty = std::find_if_not(classes.begin(), classes.end(), has_files);
+    throw bad(where, str("one class only, ", only->first, ": ",
+                         empty == classes.end() ? "" : str("no pictures in ", empty->first, "/, "),
+                         "expected a folder for each of at least 2 classes, a table of labels, ",
+                         "or --label-pattern for labels in the names of pictures"));
+  }
+  if (count == 0 && classes.size() > 1) {
+    throw bad(where, str("no pictures below it, and no data that is read; its folders are ",
+                         classes.begin()->first, "/ and ", classes.size() - 1,
+                         " more: --data with one of them says where the data lie"));
   }
   for (const auto& [name, files] : classes) {
     if (files.empty()) throw bad(where / name, "no pictures in this folder of a class");
@@ -173,6 +192,48 @@ std::vector<PictureFile> joined(Classes classes, const PictureTree& tree, const 
   if (all.empty()) throw bad(where, "no pictures in it");
   mix(all);
   return all;
+}
+
+// What each class holds: CLASS/images/ and CLASS/masks/, of which masks are left out, or folders
+// that may be anything, with a note.
+void judge_folders_in_classes(Classes& classes, const std::vector<std::string>& inner,
+                              const std::string& before, PictureTree& tree) {
+  const auto is_below = [&](const PictureFile& file, const std::string& name) {
+    const std::size_t begin = file.path.find('/', before.size()) + 1;
+    return file.path.compare(begin, name.size() + 1, name + "/") == 0;
+  };
+  const auto masks = std::find_if(inner.begin(), inner.end(), names_masks);
+  if (masks != inner.end() && !std::all_of(inner.begin(), inner.end(), names_masks)) {
+    for (auto& [name, files] : classes) {
+      std::erase_if(files, [&](const PictureFile& file) { return is_below(file, *masks); });
+    }
+    tree.notes.push_back(str("passed over ", *masks, "/ in each class, which holds masks"));
+  } else {
+    tree.notes.push_back(str("each class holds the same folders, ", inner.front(), "/ and ",
+                             inner.back(), "/: all pictures in them are of this class"));
+  }
+}
+
+// Where each class holds sets, as cat/train/ and cat/test/, its pictures go to these.
+bool deal_sets_in_classes(PictureTree& tree, const std::vector<std::string>& inner) {
+  std::set<Split> sets;
+  for (const std::string& name : inner) {
+    if (const std::optional<SplitName> set = split_name(name)) sets.insert(set->split);
+  }
+  if (sets.size() < 2 || !sets.contains(Split::train)) return false;
+  std::vector<PictureFile> all = std::exchange(tree.train, {});
+  for (PictureFile& file : all) {
+    const std::size_t begin = file.path.find('/') + 1;
+    const std::optional<SplitName> set =
+        split_name(file.path.substr(begin, file.path.find('/', begin) - begin));
+    const Split of = set ? set->split : Split::train;
+    auto& to = of == Split::train ? tree.train : of == Split::test ? tree.test : tree.validation;
+    to.push_back(std::move(file));
+  }
+  tree.notes.push_back(str("the sets lie in the classes, as ", tree.class_names.front(), "/",
+                           inner.front(), "/ and ", tree.class_names.front(), "/", inner.back(),
+                           "/"));
+  return true;
 }
 
 // A tenth of each class, and one at least where there are two.
@@ -220,10 +281,25 @@ PictureTree list_pictures(const TreePath& folder, Holding holding) {
   const std::string below = split ? lister.unwrapped(name_of(Split::train)) : "";
   const TreePath where = split ? folder / below : folder;
   Classes training = lister.classes(below);
+  std::vector<std::string> names;
+  for (const auto& [name, files] : training) names.push_back(name);
+  const std::vector<std::string> inner = folders_in_each(where, names);
+  if (const std::string why = why_no_classes(names, !inner.empty()); !why.empty()) {
+    throw bad(where, why);
+  }
+  const bool holds_sets = !sets_in_classes_line(where, names).empty();
+  if (!inner.empty() && !holds_sets) {
+    judge_folders_in_classes(training, inner, below.empty() ? "" : below + "/", tree);
+  }
   name_classes(training, where, tree);
   tree.train = joined(std::move(training), tree, where, below);
-  if (const std::string note = sets_in_classes_line(where, tree.class_names); !note.empty()) {
-    tree.notes.push_back(note);
+  const bool is_dealt = !split && holds_sets && deal_sets_in_classes(tree, inner);
+  if (holds_sets && !is_dealt) {
+    tree.notes.push_back(sets_in_classes_line(where, tree.class_names));
+  }
+  if (is_dealt) {
+    if (tree.test.empty()) tree.test = std::exchange(tree.validation, {});
+    return tree;
   }
   if (!split && holding == Holding::nothing) {
     tree.test = std::exchange(tree.train, {});

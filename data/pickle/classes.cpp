@@ -3,8 +3,10 @@
 // of Python is called.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "data/arrays/npy_header.h"
+#include "data/arrays/npy_text.h"
 #include "data/pickle/values.h"
 #include "engine/error.h"
 #include "engine/text.h"
@@ -191,6 +193,40 @@ std::unique_ptr<NpyArray> array_of(std::string_view descr, bool fortran_order,
   }
 }
 
+// An array of words becomes a list of them.
+void become_words(PickleValue& value, const TextType& type, std::span<const std::int64_t> shape,
+                  const std::string& bytes, Maker& maker) {
+  maker.spend(4 * bytes.size());
+  try {
+    value.kind = Kind::list;
+    for (std::string& word :
+         words_of_text(type, shape, std::as_bytes(std::span(bytes)), "an array")) {
+      value.items.push_back(maker.text(Kind::text, std::move(word)));
+    }
+  } catch (const Error& error) {
+    maker.fail(error.what());
+  }
+}
+
+// An array of Python's objects becomes a list of them, or what it holds where it has no axis.
+void become_objects(PickleValue& value, bool has_axes, const PickleValue& objects, Maker& maker) {
+  const Items items = objects.items;
+  if (has_axes) {
+    maker.spend(items.size_bytes());
+    value.kind = Kind::list;
+    value.items.assign(items.begin(), items.end());
+    return;
+  }
+  if (items.size() != 1) maker.fail("an array without axes holds other than one object");
+  const PickleValue& only = *items.front();
+  if (only.kind != Kind::dict && only.kind != Kind::list && only.kind != Kind::tuple) {
+    maker.fail(str("an array without axes holds ", name_of(only.kind)));
+  }
+  maker.spend(std::span(only.items).size_bytes());
+  value.kind = only.kind;
+  value.items = only.items;
+}
+
 bool is_true(const PickleValue& value) {
   return value.integer != 0;
 }
@@ -198,6 +234,11 @@ bool is_true(const PickleValue& value) {
 PickleValue* scalar_of(const Arguments& arguments, Maker& maker) {
   const std::string& descr = arguments.at(0, {Kind::dtype}).text;
   const std::string& bytes = arguments.at(1, {Kind::text, Kind::bytes}).text;
+  if (const std::optional<TextType> type = text_type(descr)) {
+    PickleValue words;
+    become_words(words, *type, {}, bytes, maker);
+    return maker.text(Kind::text, words.items.front()->text);
+  }
   PickleValue* made = maker.make(Kind::array);
   made->array = array_of(descr, false, {}, bytes, maker);
   return made;
@@ -324,8 +365,15 @@ void set_state(PickleValue& value, const PickleValue& state, Maker& maker) {
     const std::size_t first = fields.size() == 5 ? 1 : 0;  // a version, where it has one
     const std::string& descr = fields.at(first + 1, {Kind::dtype}).text;
     const bool fortran = is_true(fields.at(first + 2, {Kind::boolean, Kind::integer}));
+    const std::vector<std::int64_t> shape = fields.counts(first);
+    if (descr == "O8" || descr == "|O" || descr == "O" || descr == "|O8") {
+      return become_objects(value, !shape.empty(), fields.at(first + 3, {Kind::list}), maker);
+    }
     const PickleValue& bytes = fields.at(first + 3, {Kind::text, Kind::bytes});
-    value.array = array_of(descr, fortran, fields.counts(first), bytes.text, maker);
+    if (const std::optional<TextType> type = text_type(descr)) {
+      return become_words(value, *type, shape, bytes.text, maker);
+    }
+    value.array = array_of(descr, fortran, shape, bytes.text, maker);
   } else {
     maker.fail(str("it sets the state of ", name_of(value.kind), " to ", name_of(state.kind)));
   }

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "data/arrays/unicode.h"
 #include "data/pickle/values.h"
 #include "engine/error.h"
 #include "engine/text.h"
@@ -25,20 +26,7 @@ unsigned number(std::string_view& text, std::size_t digits, int base, const Make
 
 void add_utf8(std::string& out, unsigned code, const Maker& maker) {
   if (code > 0x10ffff) maker.fail("a character that Unicode does not have");
-  const auto add = [&](unsigned byte) { out += static_cast<char>(byte); };
-  if (code < 0x80) return add(code);
-  if (code < 0x800) {
-    add(0xc0 | code >> 6);
-  } else {
-    if (code < 0x10000) {
-      add(0xe0 | code >> 12);
-    } else {
-      add(0xf0 | code >> 18);
-      add(0x80 | (code >> 12 & 63));
-    }
-    add(0x80 | (code >> 6 & 63));
-  }
-  add(0x80 | (code & 63));
+  append_utf8(out, code);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "data/files/gzip.h"
 #include "data/pickle/pickle.h"
+#include "data/sets/idx.h"
 #include "data/sets/statistics.h"
 #include "engine/error.h"
 #include "engine/text.h"
@@ -144,6 +145,44 @@ std::vector<std::string> class_names(const TreePath& path, const Kind& kind) {
   return names;
 }
 
+// STL-10: pictures of 96 x 96 by columns, and labels from 1 in a file of their own.
+constexpr std::int64_t kStlSide = 96;
+constexpr std::int32_t kStlClasses = 10;
+
+ImageSet read_stl(const TreePath& folder, const std::string& set_name) {
+  constexpr std::size_t kMost = std::size_t{1} << 30;
+  const TreePath images = folder / (set_name + "_X.bin"), labels = folder / (set_name + "_y.bin");
+  ImageSet set{.channels = 3, .height = kStlSide, .width = kStlSide};
+  set.images = images.read(kMost);
+  const Bytes classes = labels.read(kMost);
+  set.count = std::ssize(classes);
+  if (set.count == 0 || std::ssize(set.images) != set.count * set.pixels()) {
+    throw bad(images, str(set.images.size(), " bytes, expected ", set.pixels(), " for each of ",
+                          set.count, " labels in ", labels.string()));
+  }
+  for (const std::uint8_t label : classes) {
+    if (label < 1 || label > kStlClasses) {
+      throw bad(labels, str("label ", int{label}, ", expected 1 to ", kStlClasses));
+    }
+    set.labels.push_back(label - 1);
+  }
+  transpose_images(set);
+  return set;
+}
+
+std::optional<Dataset> load_stl(const TreePath& folder) {
+  if (!(folder / "train_X.bin").is_file() || !(folder / "train_y.bin").is_file()) {
+    return std::nullopt;
+  }
+  const Kind kind{{}, "", "class_names.txt", 0, kStlClasses};
+  Dataset dataset;
+  dataset.class_names = class_names(folder / kind.names, kind);
+  dataset.train = read_stl(folder, "train");
+  dataset.test = read_stl(folder, "test");
+  set_statistics(dataset);
+  return dataset;
+}
+
 }  // namespace
 
 std::optional<Dataset> load_cifar(const TreePath& folder) {
@@ -152,7 +191,7 @@ std::optional<Dataset> load_cifar(const TreePath& folder) {
     return (folder / candidate.train.front()).is_file() &&
            (may_lack_names || (folder / candidate.names).is_file());
   });
-  if (kind == std::end(kKinds)) return std::nullopt;
+  if (kind == std::end(kKinds)) return load_stl(folder);
   Dataset dataset;
   dataset.class_names = class_names(folder / kind->names, *kind);
   dataset.train = read_set(folder, kind->train, *kind);

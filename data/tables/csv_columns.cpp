@@ -15,9 +15,11 @@
 namespace weft::data {
 namespace {
 
-constexpr std::string_view kLabelNames[] = {"label",  "labels",   "class",  "classes",
-                                            "target", "targets",  "digit",  "emotion",
-                                            "y",      "category", "letter", "species"};
+constexpr std::string_view kLabelNames[] = {
+    "label",       "labels",        "class",      "classes",   "target",   "targets",
+    "digit",       "emotion",       "y",          "category",  "letter",   "species",
+    "class_id",    "classid",       "class_name", "classname", "label_id", "label_name",
+    "category_id", "category_name", "diagnosis"};
 constexpr std::string_view kSetNames[] = {"usage", "split", "set", "subset"};
 constexpr std::string_view kUnusedNames[] = {"",   "id",  "index",      "idx",
                                              "no", "row", "unnamed: 0", "image_id"};
@@ -171,7 +173,9 @@ class Chooser {
 }  // namespace
 
 bool is_label_column(std::string_view name) {
-  return holds(kLabelNames, small(name));
+  std::string word = small(name);
+  std::replace(word.begin(), word.end(), ' ', '_');
+  return holds(kLabelNames, word);
 }
 
 bool is_set_column(std::string_view name) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "data/files/gzip.h"
 #include "data/folder/folder.h"
 #include "data/folder/layout.h"
 #include "data/sets/idx.h"
@@ -26,8 +27,9 @@ struct IdxName {
   bool tests = false, labels = false;
 };
 
-// Nothing when it is no IDX file of a known role.
-std::optional<IdxName> name_of(const std::string& file) {
+// Nothing when it is no IDX file of a known role. With `needs_idx` false its name says this of any
+// file.
+std::optional<IdxName> name_of(const std::string& file, bool needs_idx = true) {
   std::optional<bool> tests, labels;
   bool is_idx = false;
   IdxName name;
@@ -38,11 +40,11 @@ std::optional<IdxName> name_of(const std::string& file) {
       tests = word != "train";
     } else if (word == "images" || word == "labels") {
       labels = word == "labels";
-    } else if (word != "ubyte" && word != "int" && word != "gz") {
+    } else if (word != "ubyte" && word != "int" && word != "float" && word != "gz") {
       name.prefix += word + " ";
     }
   }
-  if (!is_idx || !tests || !labels) return std::nullopt;
+  if ((needs_idx && !is_idx) || !tests || !labels) return std::nullopt;
   name.tests = *tests;
   name.labels = *labels;
   return name;
@@ -54,16 +56,51 @@ constexpr std::array<std::string_view, 4> kFiles = {
     "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
     "t10k-labels-idx1-ubyte"};
 
-std::map<std::string, Files> files_in(const TreePath& folder) {
-  std::map<std::string, Files> sets;
-  for (const std::string& file : list_folder(folder).files) {
-    const std::optional<IdxName> name = name_of(file);
-    if (!name) continue;
-    std::string& place = sets[name->prefix][2 * std::size_t{name->tests} + name->labels];
-    const bool is_unpacked = !file.ends_with(".gz");  // beside its .gz it is the one to read
-    if (place.empty() || is_unpacked) place = file;
+// The first bytes of an IDX file of bytes or 32-bit numbers.
+bool has_idx_magic(const TreePath& path) {
+  if (path.status().bytes > kMaxIdxBytes) return false;
+  Bytes bytes = path.read(kMaxIdxBytes);
+  if (is_gzip(bytes)) bytes = inflate_gzip_front(bytes, 4, path.string());
+  return bytes.size() >= 4 && bytes[0] == 0 && bytes[1] == 0 &&
+         (bytes[2] == 0x08 || bytes[2] == 0x0c) && bytes[3] >= 1 && bytes[3] <= 4;
+}
+
+class SetsOfFiles {
+ public:
+  void add(const IdxName& name, const std::string& path) {
+    std::string& place = sets_[name.prefix][2 * std::size_t{name.tests} + name.labels];
+    const bool is_unpacked = !path.ends_with(".gz");  // beside its .gz it is the one to read
+    if (place.empty() || is_unpacked) place = path;
   }
-  return sets;
+  bool empty() const { return sets_.empty(); }
+  std::map<std::string, Files> take() { return std::move(sets_); }
+
+ private:
+  std::map<std::string, Files> sets_;
+};
+
+// Where none is in the folder: those in folders of their names, as some programs unpack them, and
+// files whose names say the same without idx, as train_images.
+std::map<std::string, Files> files_in(const TreePath& folder) {
+  SetsOfFiles sets;
+  const Listing listing = list_folder(folder);
+  for (const std::string& file : listing.files) {
+    if (const std::optional<IdxName> name = name_of(file)) sets.add(*name, file);
+  }
+  if (!sets.empty()) return sets.take();
+  for (const std::string& below : listing.folders) {
+    if (!name_of(below)) continue;
+    for (const std::string& file : list_folder(folder / below).files) {
+      if (const std::optional<IdxName> name = name_of(file)) sets.add(*name, below + "/" + file);
+    }
+  }
+  if (!sets.empty()) return sets.take();
+  for (const std::string& file : listing.files) {
+    const std::optional<IdxName> name = name_of(file, false);
+    const bool has_ending = file.find('.') != file.npos && !file.ends_with(".gz");
+    if (name && !has_ending && has_idx_magic(folder / file)) sets.add(*name, file);
+  }
+  return sets.take();
 }
 
 ImageSet read_set(const TreePath& images, const TreePath& labels) {
@@ -105,7 +142,7 @@ void name_classes(Dataset& dataset, const std::string& prefix, const TreePath& f
 std::pair<std::string, Files> choose(const TreePath& folder, const std::string& file,
                                      const std::map<std::string, Files>& sets) {
   if (sets.size() == 1) return *sets.begin();
-  const std::optional<IdxName> asked = name_of(file);
+  const std::optional<IdxName> asked = name_of(file, false);
   const auto found = asked ? sets.find(asked->prefix) : sets.end();
   if (found != sets.end()) return *found;
   std::string names;

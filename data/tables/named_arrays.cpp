@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <optional>
+#include <set>
 
 #include "data/folder/layout.h"
 #include "engine/error.h"
@@ -39,6 +41,10 @@ void add_word(Role& role, std::string_view word) {
     role.kind = Kind::images;
   } else if (holds(kLabelWords, word)) {
     role.kind = Kind::labels;
+  } else if (word == "tr" || word == "trn") {
+    role.set = Split::train;
+  } else if (word == "te" || word == "tst") {
+    role.set = Split::test;
   } else if (const std::optional<Split> set = split_of(word)) {
     role.set = set;
     const bool names_images = word.ends_with("images") || word.ends_with("imgs");
@@ -67,6 +73,7 @@ std::string shape_text(const NpyArray& array) {
 }
 
 std::vector<std::string> labels_of(const NamedArray& named) {
+  if (!named.words.empty()) return named.words;
   const NpyArray& array = named.array;
   const NpyElement at = element_of(array);
   const auto rows = static_cast<std::size_t>(array.shape.empty() ? 0 : array.shape.front());
@@ -99,6 +106,7 @@ std::vector<std::string> labels_of(const NamedArray& named) {
 }
 
 LabelledValues images_of(NamedArray named, const PictureShape& wanted) {
+  if (!named.words.empty()) throw bad(named.where, "words, expected images");
   NpyArray& array = named.array;
   const std::vector<std::int64_t>& shape = array.shape;
   LabelledValues values{.where = named.where};
@@ -188,9 +196,96 @@ struct Pair {
   }
 };
 
+std::int64_t rows_of(const NamedArray& named) {
+  return named.array.shape.empty() ? 0 : named.array.shape.front();
+}
+
+bool may_be_images(const NamedArray& named) {
+  const std::vector<std::int64_t>& shape = named.array.shape;
+  return named.words.empty() && shape.size() >= 2 && shape[1] > 1;
+}
+
+// Words beside images of which there are not as many: the names of the classes. They are taken out.
+std::vector<std::string> take_class_names(std::vector<NamedArray>& arrays) {
+  const auto names = std::find_if(arrays.begin(), arrays.end(), [&](const NamedArray& named) {
+    return !named.words.empty() &&
+           std::none_of(arrays.begin(), arrays.end(), [&](const NamedArray& images) {
+             return may_be_images(images) && rows_of(images) == rows_of(named);
+           });
+  });
+  if (names == arrays.end()) return {};
+  std::vector<std::string> words = std::move(names->words);
+  arrays.erase(names);
+  return words;
+}
+
+// "2" becomes the third name, where all labels are such numbers.
+void name_labels(LabelledSets& sets, const std::vector<std::string>& names) {
+  const std::set<std::string> different(names.begin(), names.end());
+  if (different.size() != names.size()) return;
+  std::map<std::string, std::string> named;
+  for (std::size_t i = 0; i < names.size(); ++i) named[std::to_string(i)] = names[i];
+  const auto is_known = [&](const std::string& label) { return named.contains(label); };
+  for (const auto& set : sets) {
+    if (set && !std::all_of(set->labels.begin(), set->labels.end(), is_known)) return;
+  }
+  for (auto& set : sets) {
+    if (!set) continue;
+    for (std::string& label : set->labels) label = named[label];
+  }
+}
+
+// Arrays of images whose names say neither images nor a set, and no labels: a class in each.
+bool are_classes(const std::vector<NamedArray>& arrays) {
+  if (arrays.size() < 2) return false;
+  const std::vector<std::int64_t>& first = arrays.front().array.shape;
+  return std::all_of(arrays.begin(), arrays.end(), [&](const NamedArray& named) {
+    const Role role = role_of(named.name);
+    const std::vector<std::int64_t>& shape = named.array.shape;
+    return may_be_images(named) && !role.set && role.kind != Kind::images &&
+           std::equal(shape.begin() + 1, shape.end(), first.begin() + 1, first.end());
+  });
+}
+
+// How many characters all names begin with, up to the end of a word.
+std::size_t common_words(const std::vector<NamedArray>& arrays) {
+  std::string_view common = arrays.front().name;
+  for (const NamedArray& named : arrays) {
+    const auto [a, b] =
+        std::mismatch(common.begin(), common.end(), named.name.begin(), named.name.end());
+    common = common.substr(0, static_cast<std::size_t>(a - common.begin()));
+  }
+  return common.find_last_of("_- ") + 1;  // 0 where there is none
+}
+
+LabelledValues classes_of_arrays(std::vector<NamedArray> arrays, const PictureShape& shape) {
+  const std::size_t common = common_words(arrays);
+  LabelledValues all;
+  for (NamedArray& named : arrays) {
+    const std::string label = named.name.substr(common);
+    LabelledValues one = images_of(std::move(named), shape);
+    one.labels.assign(static_cast<std::size_t>(one.count), label);
+    if (all.count == 0) {
+      all = std::move(one);
+      continue;
+    }
+    if (all.bytes.empty() != one.bytes.empty()) {
+      throw bad(one.where, str("other values than in ", all.where, ": expected bytes in both, or ",
+                               "in none"));
+    }
+    all.count += one.count;
+    all.bytes.insert(all.bytes.end(), one.bytes.begin(), one.bytes.end());
+    all.floats.insert(all.floats.end(), one.floats.begin(), one.floats.end());
+    all.labels.insert(all.labels.end(), one.labels.begin(), one.labels.end());
+  }
+  return all;
+}
+
 }  // namespace
 
 LabelledSets labelled_sets(std::vector<NamedArray> arrays, const PictureShape& shape) {
+  if (are_classes(arrays)) return {classes_of_arrays(std::move(arrays), shape)};
+  const std::vector<std::string> names = take_class_names(arrays);
   std::array<Pair, 3> pairs;
   for (NamedArray& array : arrays) {
     const Role role = role_of(array.name);
@@ -205,6 +300,7 @@ LabelledSets labelled_sets(std::vector<NamedArray> arrays, const PictureShape& s
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     if (!pairs[i].empty()) sets[i] = pairs[i].values(shape);
   }
+  name_labels(sets, names);
   return sets;
 }
 

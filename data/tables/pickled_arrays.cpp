@@ -18,8 +18,20 @@ bool is_sequence(const PickleValue& value) {
   return value.kind == Kind::tuple || value.kind == Kind::list;
 }
 
+// A list of words: labels, or the names of classes.
+std::optional<std::vector<std::string>> words_of_list(const PickleValue& list) {
+  if (!is_sequence(list) || list.items.empty()) return std::nullopt;
+  std::vector<std::string> words;
+  for (const PickleValue* item : list.items) {
+    if (!item->is_text()) return std::nullopt;
+    words.push_back(item->text);
+  }
+  return words;
+}
+
 bool holds_arrays(const PickleValue& value) {
-  return value.kind == Kind::dict || (is_sequence(value) && !array_of_list(value));
+  return value.kind == Kind::dict ||
+         (is_sequence(value) && !array_of_list(value) && !words_of_list(value));
 }
 
 class Collector {
@@ -32,6 +44,9 @@ class Collector {
       take(name, *value.array);
     } else if (std::optional<NpyArray> list = array_of_list(value)) {
       take(name, std::move(*list));
+    } else if (std::optional<std::vector<std::string>> words = words_of_list(value)) {
+      const std::int64_t count = std::ssize(*words);
+      take(name, {"u1", {count}, {}}, std::move(*words));
     } else if (value.kind == Kind::dict) {
       add_dict(value, name, level);
     } else if (is_sequence(value)) {
@@ -49,11 +64,12 @@ class Collector {
     return Error(ErrorKind::data, str(where_, ": ", what));
   }
 
-  void take(const std::string& name, NpyArray array) {
+  void take(const std::string& name, NpyArray array, std::vector<std::string> words = {}) {
     if (arrays_.size() == kMostArrays) {
       throw refused(str("more than ", kMostArrays, " arrays, expected those of images and labels"));
     }
-    arrays_.push_back({name, str(where_, ": ", printable(name)), std::move(array)});
+    arrays_.push_back(
+        {name, str(where_, ": ", printable(name)), std::move(array), std::move(words)});
   }
 
   void add_dict(const PickleValue& dict, const std::string& name, int level) {

@@ -7,10 +7,11 @@
 #include <set>
 #include <utility>
 
-#include "data/arrays/number_fields.h"
+#include "data/arrays/unicode.h"
 #include "data/folder/layout.h"
+#include "data/labels/label_table.h"
+#include "data/labels/split_lists.h"
 #include "data/picture/image.h"
-#include "data/tables/csv_columns.h"
 #include "data/tables/labelled_pictures.h"
 #include "data/tables/picture_index.h"
 #include "engine/error.h"
@@ -25,20 +26,6 @@ constexpr std::size_t kMostLabelTables = 100;
 Error refusal(const std::string& where, const std::string& what) {
   return Error(ErrorKind::data, str(where, ": ", printable(what)));
 }
-
-struct Row {
-  std::size_t line;
-  std::vector<std::string_view> fields;
-};
-
-struct LabelTable {
-  std::string where, name;
-  std::vector<std::string_view> header = {};  // empty where there is none
-  std::vector<Row> rows = {};
-  std::size_t pictures = 0, label = 0;  // columns
-  std::optional<std::size_t> set = {};  // a column
-  std::optional<Split> split = {};      // of the table, by its name
-};
 
 std::optional<Split> set_of_field(std::string_view field, bool is_flag) {
   if (is_flag) {
@@ -65,26 +52,32 @@ class TableLabels {
   bool add(const std::string& name) {
     const TreePath path = folder_ / name;
     LabelTable table{.where = path.string(), .name = name};
-    for (const std::string& word : words_of(name)) {
+    const std::size_t slash = name.rfind('/') + 1;  // 0 where there is none
+    for (const std::string& word : words_of(std::string_view(name).substr(slash))) {
       if (word == "submission") return false;  // Kaggle's example has labels that mean nothing
       if (!table.split) table.split = split_of(word);
     }
+    if (!table.split) table.split = set_of_folders(name);
     if (path.status().bytes > kMostLabelTableBytes) return false;
-    const Bytes bytes = path.read(kMostLabelTableBytes);
+    const Bytes bytes = from_utf16(path.read(kMostLabelTableBytes));
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    constexpr std::size_t kSample = 200;
-    table.rows = rows_of(text, kSample);
-    if (!find_pictures(table) || !is_plain_list(table)) return false;
-    table.rows = rows_of(text, text.size());
-    if (!table.header.empty()) table.rows.erase(table.rows.begin());
-    if (!find_label(table)) {
+    if (is_label_json(name)) {
+      if (has_table_) return false;  // beside a table it says something else
+      if (!read_label_json(text, table) || !find_pictures(table)) return false;
+    } else {
+      constexpr std::size_t kSample = 200;
+      table.rows = label_rows(text, kSample);
+      if (!find_pictures(table) || !is_plain_list(table)) return false;
+      table.rows = label_rows(text, text.size());
+      if (!table.header.empty()) table.rows.erase(table.rows.begin());
+    }
+    if (!find_label(table, options_.label_column, classes_)) {
       say(str("passed over ", table.where, ", which has no labels"));
       return true;
     }
-    for (const Row& row : table.rows) take(row, table);
-    say(str(
-        "labels are in ", table.where, ", column ",
-        table.header.empty() ? std::to_string(table.label + 1) : shown(table.header[table.label])));
+    for (const LabelRow& row : table.rows) take(row, table);
+    has_table_ = has_table_ || !is_label_json(name);
+    say(str("labels are in ", table.where, ", ", label_columns(table)));
     return true;
   }
 
@@ -108,19 +101,10 @@ class TableLabels {
     if (options_.log) options_.log(line);
   }
 
-  static std::vector<Row> rows_of(std::string_view text, std::size_t most) {
-    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-    std::vector<Row> rows;
-    char delimiter = 0;
-    for (std::size_t line = 1; !text.empty() && rows.size() < most; ++line) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
-      const std::string_view row = text.substr(0, end);
-      text.remove_prefix(std::min(end + 1, text.size()));
-      if (std::all_of(row.begin(), row.end(), is_blank)) continue;
-      if (delimiter == 0) delimiter = delimiter_of(row);
-      rows.push_back({line, fields_of(row, delimiter)});
-    }
-    return rows;
+  static std::string label_columns(const LabelTable& table) {
+    if (!table.one_hot.empty()) return str(table.one_hot.size(), " columns of 0 and 1");
+    return str("column ", table.header.empty() ? std::to_string(table.label + 1)
+                                               : shown(table.header[table.label]));
   }
 
   // A text file may list anything. Its lines are labels where they are a path and one word more, or
@@ -128,14 +112,6 @@ class TableLabels {
   bool is_plain_list(const LabelTable& table) const {
     if (!table.name.ends_with(".txt") || !classes_.empty()) return true;
     return table.pictures == 0 && table.rows.front().fields.size() == 2;
-  }
-
-  // Are all labels of a sample in this column known classes?
-  bool holds_classes(const LabelTable& table, std::size_t column) const {
-    return !classes_.empty() &&
-           std::all_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
-             return column < row.fields.size() && classes_.contains(row.fields[column]);
-           });
   }
 
   // The column of which most fields name pictures: half of a sample at least, and nearly all of
@@ -149,7 +125,7 @@ class TableLabels {
     for (std::size_t column = 0; column < std::min(first.size(), kMostColumns); ++column) {
       std::set<std::size_t> pictures;
       bool first_names = false;
-      for (const Row& row : table.rows) {
+      for (const LabelRow& row : table.rows) {
         if (column >= row.fields.size() || row.fields[column].empty()) continue;
         const std::vector<std::size_t> found = index_.find(row.fields[column], table.split);
         if (found.size() != 1) continue;
@@ -169,72 +145,18 @@ class TableLabels {
     return !table.rows.empty();
   }
 
-  // False when no column is left for it.
-  bool find_label(LabelTable& table) const {
-    const std::size_t columns = table.rows.front().fields.size();
-    std::vector<std::size_t> others;
-    std::optional<std::size_t> named;
-    for (std::size_t c = 0; c < std::max(columns, table.header.size()); ++c) {
-      const std::string_view name = c < table.header.size() ? table.header[c] : "";
-      if (c == table.pictures) continue;
-      if (is_set_column(name) || is_flag(name)) {
-        table.set = c;
-      } else if ((is_label_column(name) || holds_classes(table, c)) && !named) {
-        named = c;
-      } else if (table.header.empty() || !is_unused_column(name)) {
-        others.push_back(c);
-      }
-    }
-    if (!options_.label_column.empty()) {
-      table.label = asked_column(table, columns);
-    } else if (named) {
-      table.label = *named;
-    } else if (others.size() == 1) {
-      table.label = others.front();
-    } else if (others.empty()) {
-      return false;
-    } else {
-      throw refusal(table.where, str("which of its columns is the label? --label NAME says so: ",
-                                     names_of(table, others)));
-    }
-    return true;
-  }
-
-  static bool is_flag(std::string_view name) { return name == "is_valid" || name == "is_val"; }
-
-  static std::string names_of(const LabelTable& table, const std::vector<std::size_t>& columns) {
-    std::string names;
-    for (std::size_t i = 0; i < std::min<std::size_t>(columns.size(), 8); ++i) {
-      if (i > 0) names += ", ";
-      names += table.header.empty() ? std::to_string(columns[i] + 1)
-                                    : std::string(table.header[columns[i]]);
-    }
-    return names + (columns.size() > 8 ? ", ..." : "");
-  }
-
-  std::size_t asked_column(const LabelTable& table, std::size_t columns) const {
-    if (options_.label_column == "first") return 0;
-    if (options_.label_column == "last") return columns - 1;
-    const auto found = std::find(table.header.begin(), table.header.end(), options_.label_column);
-    if (found == table.header.end()) {
-      throw Error(ErrorKind::usage, str(table.where, ": --label: there is no column ",
-                                        shown(options_.label_column), " in the header"));
-    }
-    return static_cast<std::size_t>(found - table.header.begin());
-  }
-
-  void take(const Row& row, const LabelTable& table) {
+  void take(const LabelRow& row, const LabelTable& table) {
     const auto bad_row = [&](const std::string& what) {
       return refusal(table.where, str("line ", row.line, ": ", what));
     };
     const std::size_t last = std::max({table.pictures, table.label, table.set.value_or(0)});
     if (row.fields.size() <= last) throw bad_row(str(row.fields.size(), " fields, too few"));
-    const std::string_view name = row.fields[table.pictures], label = row.fields[table.label];
+    const std::string_view name = row.fields[table.pictures], label = table.label_of(row);
     if (label.empty()) throw bad_row("an empty label");
     std::optional<Split> set = table.split;
     if (table.set) {
       const std::string_view field = row.fields[*table.set];
-      set = set_of_field(field, is_flag(table.header[*table.set]));
+      set = set_of_field(field, is_validation_flag(table.header[*table.set]));
       if (!set) throw bad_row(str("expected the name of a set, found ", shown(field)));
     }
     const std::vector<std::size_t> found = index_.find(name, set);
@@ -265,6 +187,7 @@ class TableLabels {
   std::set<std::string, std::less<>> classes_;
   std::map<std::string, Labelled> labelled_;  // by path
   std::size_t named_ = 0;                     // pictures
+  bool has_table_ = false;                    // and not only JSON
 };
 
 // The folders of a split, or nothing where the folders are classes or no split that can be read.
@@ -281,15 +204,35 @@ bool is_table(const std::string& name) {
   return name.ends_with(".csv") || name.ends_with(".tsv");
 }
 
-// The tables in a folder; `prefix` is put before their names. Lists come after what is surely a
-// table.
-std::vector<std::string> tables_in(const TreePath& folder, const std::string& prefix, bool lists) {
-  std::vector<std::string> tables, texts;
+// Beside folders of classes other files may say other things of the pictures.
+bool is_surely_of_labels(const std::string& name) {
+  if (!is_label_json(name)) return is_table(name);
+  const std::vector<std::string> words = words_of(name);
+  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word == "labels" || word == "dataset" || word == "metadata";
+  });
+}
+
+// The tables in a folder; `prefix` is put before their names. What is not surely a table comes
+// later.
+std::vector<std::string> tables_in(const TreePath& folder, const std::string& prefix) {
+  std::vector<std::string> tables, others;
   for (const std::string& name : list_folder(folder).files) {
     if (is_table(name)) tables.push_back(prefix + name);
-    if (lists && name.ends_with(".txt")) texts.push_back(prefix + name);
+    if (is_label_json(name) || name.ends_with(".txt")) others.push_back(prefix + name);
   }
-  tables.insert(tables.end(), texts.begin(), texts.end());
+  tables.insert(tables.end(), others.begin(), others.end());
+  return tables;
+}
+
+// The tables in the folders of a folder.
+std::vector<std::string> tables_below(const TreePath& folder) {
+  std::vector<std::string> tables;
+  for (const std::string& name : list_folder(folder).folders) {
+    std::vector<std::string> inner = tables_in(folder / name, name + "/");
+    if (inner.size() > kMostLabelTables) continue;  // a file for each picture
+    tables.insert(tables.end(), inner.begin(), inner.end());
+  }
   return tables;
 }
 
@@ -304,27 +247,44 @@ bool are_in_no_classes(const std::vector<PictureFile>& files) {
   return folders.size() <= 1;
 }
 
-// Labels in files of their own, KEY.cls beside KEY.jpg.
+// Labels in files of their own beside KEY.jpg: KEY.cls, or an object with a label in KEY.json.
 std::optional<PictureTree> pictures_by_label_files(const TreePath& folder,
                                                    const FolderOptions& options) {
-  constexpr std::size_t kMostBytes = 1024;
+  constexpr std::size_t kMostBytes = 1 << 16;
+  const std::vector<std::string> files = list_folder(folder).files;
   std::set<std::string, std::less<>> keys;
-  for (const std::string& name : list_folder(folder).files) {
-    if (name.ends_with(".cls")) keys.insert(name.substr(0, name.size() - 4));
+  std::string ending = ".cls";
+  for (const std::string_view found : {".cls", ".json"}) {
+    for (const std::string& name : files) {
+      if (name.ends_with(found)) keys.insert(name.substr(0, name.size() - found.size()));
+    }
+    ending = found;
+    if (!keys.empty()) break;
   }
-  if (keys.empty()) return std::nullopt;
   PictureTree tree;
   TableLabels labels(folder, options, PictureIndex({}));
+  std::vector<PictureFile> pictures;
+  std::vector<std::string> paths;
+  if (keys.empty()) return std::nullopt;
   for (PictureFile& file : pictures_below(folder, tree)) {
     const std::string key = file.path.substr(0, file.path.find('.', file.path.rfind('/') + 1));
     if (!keys.contains(key)) continue;
-    const Bytes bytes = (folder / (key + ".cls")).read(kMostBytes);
-    std::string label(bytes.begin(), bytes.end());
-    label.erase(label.find_last_not_of(" \t\r\n") + 1);
-    if (label.empty()) throw refusal((folder / (key + ".cls")).string(), "an empty label");
-    labels.add(std::move(file), std::move(label), Split::train);
+    pictures.push_back(std::move(file));
+    paths.push_back(key + ending);
   }
   tree.left_out.clear();
+  // One pass over an archive reads all of them.
+  const std::unique_ptr<FileStream> stream = folder.open(paths, kMostBytes);
+  while (std::optional<FileStream::File> file = stream->next()) {
+    if (!file->problem.empty()) throw Error(ErrorKind::data, file->problem);
+    std::string label(file->bytes.begin(), file->bytes.end());
+    if (ending == ".json") label = label_in_json(label);
+    label.erase(label.find_last_not_of(" \t\r\n") + 1);
+    const std::string& path = paths[file->index];
+    if (label.empty() && ending == ".json") return std::nullopt;  // it says something else
+    if (label.empty()) throw refusal((folder / path).string(), "an empty label");
+    labels.add(std::move(pictures[file->index]), std::move(label), Split::train);
+  }
   return labels.finish(std::move(tree));
 }
 
@@ -344,12 +304,12 @@ std::optional<PictureTree> pictures_by_both(const TreePath& folder, const std::s
   for (const std::string& name : list_folder(folder).folders) {
     if (name == train || !split_name(name) || has_a_class(folder / name)) continue;
     without_classes.insert(name);
-    for (std::string& table : tables_in(folder / name, name + "/", true)) {
+    for (std::string& table : tables_in(folder / name, name + "/")) {
       tables.push_back(std::move(table));
     }
   }
   if (without_classes.empty()) return std::nullopt;
-  for (std::string& table : tables_in(folder, "", true)) tables.push_back(std::move(table));
+  for (std::string& table : tables_in(folder, "")) tables.push_back(std::move(table));
   if (tables.empty() || tables.size() > kMostLabelTables) return std::nullopt;
   PictureTree tree;
   std::vector<PictureFile> unlabelled, in_classes;
@@ -379,15 +339,28 @@ std::optional<PictureTree> pictures_by_table(const TreePath& folder, const Folde
     return pictures_by_both(folder, (*split)[static_cast<std::size_t>(Split::train)], options);
   }
   if (std::optional<PictureTree> tree = pictures_by_label_files(folder, options)) return tree;
-  std::vector<std::string> tables = tables_in(folder, "", true);
-  if (tables.empty() || tables.size() > kMostLabelTables) return std::nullopt;
   PictureTree tree;
   std::vector<PictureFile> files = pictures_below(folder, tree);
   if (files.empty()) return std::nullopt;
   tree.left_out.clear();  // what else lies there is no matter
-  if (!are_in_no_classes(files)) std::erase_if(tables, std::not_fn(is_table));
+  const bool tell_no_classes = are_in_no_classes(files);
+  std::vector<std::string> tables = tables_in(folder, ""), below = tables_below(folder);
+  if (!tell_no_classes) {
+    std::vector<std::string> lists;
+    for (const auto* names : {&tables, &below}) {
+      std::copy_if(names->begin(), names->end(), std::back_inserter(lists),
+                   [](const std::string& name) { return name.ends_with(".txt"); });
+    }
+    if (auto split = pictures_by_split_lists(folder, files, lists, tree, options)) return split;
+    std::erase_if(tables, std::not_fn(is_surely_of_labels));
+  }
+  if (tables.size() > kMostLabelTables) return std::nullopt;
   TableLabels labels(folder, options, PictureIndex(std::move(files)));
   for (const std::string& name : tables) labels.add(name);
+  // Where the pictures lie in no folders of classes, a folder may have its table with them.
+  if (labels.empty() && tell_no_classes && below.size() <= kMostLabelTables) {
+    for (const std::string& name : below) labels.add(name);
+  }
   return labels.finish(std::move(tree));
 }
 

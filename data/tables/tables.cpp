@@ -5,12 +5,16 @@
 #include <cctype>
 #include <utility>
 
+#include "data/arrays/npy_text.h"
+#include "data/arrays/number_fields.h"
+#include "data/arrays/unicode.h"
 #include "data/files/archive.h"
 #include "data/files/file_io.h"
 #include "data/files/host_memory.h"
 #include "data/folder/layout.h"
 #include "data/sets/idx.h"
 #include "data/tables/csv.h"
+#include "data/tables/csv_columns.h"
 #include "data/tables/emnist.h"
 #include "data/tables/named_arrays.h"
 #include "data/tables/pickled_arrays.h"
@@ -50,16 +54,21 @@ TableKind kind_of(std::string_view name) {
   return is_pickle ? TableKind::pickle : TableKind::none;
 }
 
-// "mnist_train" of "archive/mnist_train.csv.gz"
+// "mnist.train" of "archive/mnist.train.csv.gz"
 std::string stem_of(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   if (slash != std::string_view::npos) path.remove_prefix(slash + 1);
-  return std::string(path.substr(0, path.find('.')));
+  for (const std::string_view ending : {".gz", ".csv", ".tsv", ".npy", ".npz", ".pkl", ".pickle"}) {
+    if (small(path).ends_with(ending)) path.remove_suffix(ending.size());
+  }
+  return std::string(path);
 }
 
 std::optional<Split> set_of(const std::string& stem) {
   for (const std::string& word : words_of(stem)) {
     if (const std::optional<Split> set = split_of(word)) return set;
+    if (word == "tra" || word == "trn") return Split::train;  // of the UCI repository
+    if (word == "tes" || word == "tst") return Split::test;
   }
   return std::nullopt;
 }
@@ -108,10 +117,7 @@ class TableLoader {
     } else if (source.kind == TableKind::npz) {
       add_npz(source);
     } else {
-      const Pickle pickle = read_pickle(source.read(memory_), source.where);
-      for (NamedArray& array : pickled_arrays(pickle, stem_of(source.name), source.where)) {
-        arrays_.push_back(std::move(array));
-      }
+      add_pickle(source.name, source.where, source.read(memory_));
     }
   }
 
@@ -149,7 +155,7 @@ class TableLoader {
   }
 
   void add_csv(const Source& source) {
-    const Bytes bytes = source.read(memory_);
+    const Bytes bytes = from_utf16(source.read(memory_));
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     CsvImages images =
         read_csv(text, options_.label_column, usual_label_, options_.shape, source.where);
@@ -196,7 +202,23 @@ class TableLoader {
   }
 
   void add_array(const std::string& name, const std::string& where, const Bytes& bytes) {
-    arrays_.push_back({stem_of(name), where, parse_npy(as_bytes_of(bytes), where)});
+    std::optional<NpyOther> other = parse_npy_other(as_bytes_of(bytes), where);
+    if (!other) {
+      arrays_.push_back({stem_of(name), where, parse_npy(as_bytes_of(bytes), where)});
+    } else if (!other->are_objects) {
+      arrays_.push_back({stem_of(name), where, {"u1", other->shape, {}}, std::move(other->words)});
+    } else {
+      const auto* begin = reinterpret_cast<const std::uint8_t*>(other->pickle.data());
+      add_pickle(name, where, {begin, other->pickle.size()});
+    }
+  }
+
+  void add_pickle(const std::string& name, const std::string& where,
+                  std::span<const std::uint8_t> bytes) {
+    const Pickle pickle = read_pickle(bytes, where);
+    for (NamedArray& array : pickled_arrays(pickle, stem_of(name), where)) {
+      arrays_.push_back(std::move(array));
+    }
   }
 
   void add_npz(const Source& source) {
@@ -273,6 +295,30 @@ std::vector<Source> sources_in(const TreePath& path) {
   return sources;
 }
 
+// Does the first line hold at least eight numbers?
+bool begins_with_numbers(const Source& source) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;
+  constexpr std::ptrdiff_t kLeast = 8;
+  if (source.path.status().bytes > kMostBytes) return false;
+  Bytes bytes = source.path.read(kMostBytes);
+  if (is_gzip(bytes)) bytes = inflate_gzip_front(bytes, std::size_t{1} << 16, source.where);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string_view line = text.substr(0, text.find('\n'));
+  const std::vector<std::string_view> fields = fields_of(line, delimiter_of(line));
+  return std::count_if(fields.begin(), fields.end(), is_number) >= kLeast;
+}
+
+std::optional<Dataset> load_sources(std::vector<Source> sources, const TreePath& path,
+                                    const FolderOptions& options) {
+  TableLoader loader(options);
+  // The training set tells more about its columns than a test set, which may be small.
+  std::stable_partition(sources.begin(), sources.end(), [](const Source& source) {
+    return set_of(stem_of(source.name)).value_or(Split::train) == Split::train;
+  });
+  for (const Source& source : sources) loader.add(source);
+  return loader.finish(path.string());
+}
+
 }  // namespace
 
 bool holds_tables(const TreePath& folder) {
@@ -281,18 +327,30 @@ bool holds_tables(const TreePath& folder) {
 }
 
 std::optional<Dataset> load_tables(const TreePath& path, const FolderOptions& options) {
-  TableLoader loader(options);
-  std::vector<Source> sources = sources_in(path);
-  // The training set tells more about its columns than a test set, which may be small.
-  std::stable_partition(sources.begin(), sources.end(), [](const Source& source) {
-    return set_of(stem_of(source.name)).value_or(Split::train) == Split::train;
-  });
-  for (const Source& source : sources) loader.add(source);
-  std::optional<Dataset> dataset = loader.finish(path.string());
+  std::optional<Dataset> dataset = load_sources(sources_in(path), path, options);
   if (!dataset && !path.is_folder()) {
     throw bad(path.string(), "it holds no labelled images");
   }
   return dataset;
+}
+
+std::optional<Dataset> load_texts(const TreePath& folder, const FolderOptions& options) {
+  constexpr std::string_view kEndings[] = {".txt", ".data", ".dat", ".train", ".test",
+                                           ".tra", ".tes",  ".trn", ".tst"};
+  const Listing listing = list_folder(folder);
+  if (!listing.folders.empty()) return std::nullopt;
+  std::vector<Source> sources;
+  for (const std::string& name : listing.files) {
+    const std::string file = small(name.ends_with(".gz") ? name.substr(0, name.size() - 3) : name);
+    const bool may_be = std::any_of(std::begin(kEndings), std::end(kEndings),
+                                    [&](std::string_view end) { return file.ends_with(end); });
+    Source source{name, (folder / name).string(), TableKind::csv, folder / name};
+    if (may_be && sources.size() < kMostTables && begins_with_numbers(source)) {
+      sources.push_back(std::move(source));
+    }
+  }
+  if (sources.empty()) return std::nullopt;
+  return load_sources(std::move(sources), folder, options);
 }
 
 }  // namespace weft::data

@@ -26,4 +26,9 @@ bool holds_tables(const TreePath& folder);
 // name of the file.
 std::optional<Dataset> load_tables(const TreePath& path, const FolderOptions& options);
 
+// What the text files of a folder hold whose names end otherwise, where they hold rows of numbers
+// and lie beside no folders: optdigits.tra and optdigits.tes, zip.train.gz, semeion.data. Nothing
+// where there is none.
+std::optional<Dataset> load_texts(const TreePath& folder, const FolderOptions& options);
+
 }  // namespace weft::data

@@ -19,7 +19,8 @@ namespace {
 constexpr std::string_view kProgramFolders[] = {
     "__MACOSX", "__pycache__", "@eaDir", "$RECYCLE.BIN", "System Volume Information", "lost+found"};
 constexpr std::string_view kSystemFiles[] = {"thumbs.db", "ehthumbs.db", "desktop.ini"};
-constexpr std::string_view kArchiveEndings[] = {".zip", ".tar", ".tar.gz", ".tgz"};
+constexpr std::string_view kArchiveEndings[] = {".zip",     ".tar",  ".tar.gz", ".tgz",
+                                                ".tar.bz2", ".tbz2", ".tar.xz", ".txz"};
 
 std::string lower(std::string_view text) {
   std::string result(text);

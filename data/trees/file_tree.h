@@ -92,7 +92,8 @@ class TreePath {
 // Throws data when the folder cannot be listed.
 Listing list_folder(const TreePath& folder);
 
-// By the ending of its name: .zip, .tar, .tar.gz or .tgz, in any case of letters.
+// By the ending of its name: .zip, .tar, .tar.gz, .tgz, .tar.bz2, .tbz2, .tar.xz or .txz, in any
+// case of letters.
 bool has_archive_ending(const std::filesystem::path& file);
 
 // The root of an archive. Its entries are listed at once, and their bytes are read when they are

@@ -181,16 +181,55 @@ TEST_F(Layout, AFolderThatWrapsASetIsEntered) {
   EXPECT_EQ(notes(), std::vector<std::string>());
 }
 
-TEST_F(Layout, SetsInTheFoldersOfClassesAreSaidToBeOne) {
+TEST_F(Layout, SetsInTheFoldersOfClassesAreSets) {
   for (const char* name : {"cat/train", "cat/test", "dog/train", "dog/test"}) {
     write_class(*this / name, 10);
   }
-  expect_sets(36, 0, 4);
+  expect_sets(20, 0, 20);
+  EXPECT_EQ(notes(),
+            std::vector<std::string>{"the sets lie in the classes, as cat/test/ and cat/train/"});
+  write_class(*this / "dog/more", 10);  // not what cat holds
+  expect_sets(45, 0, 5);
   ASSERT_EQ(notes().size(), 1u);
   EXPECT_TRUE(
       notes()[0].starts_with("all pictures of a class are one set, those in cat/test/ and "
                              "cat/train/ as well"))
       << notes()[0];
+}
+
+TEST_F(Layout, ClassesOnceMoreAmongTheClasses) {
+  write_classes(".", 10);
+  write_classes("animals", 10);
+  expect_sets(18, 0, 2);
+  EXPECT_EQ(notes(), std::vector<std::string>{
+                         "passed over animals/, which holds the folders beside it once more"});
+}
+
+TEST_F(Layout, MasksAreNoPicturesOfAClass) {
+  for (const char* name : {"cat/images", "dog/images", "cat/masks", "dog/masks"}) {
+    write_class(*this / name, 10);
+  }
+  expect_sets(18, 0, 2);
+  EXPECT_EQ(notes(),
+            std::vector<std::string>{"passed over masks/ in each class, which holds masks"});
+  clear();
+  for (const char* name : {"images", "masks"}) write_class(*this / name, 10);
+  expect_refused({"images/ and masks/ are pictures and masks of them"});
+}
+
+TEST_F(Layout, TheSameFoldersInEachClass) {
+  for (const char* of : {"color", "grayscale"}) write_classes(of);
+  expect_refused({"color/ and grayscale/ hold the same folders, which are the classes then"});
+  clear();
+  for (const char* of : {"fold1", "fold2"}) write_classes(of);
+  expect_refused({"fold1/ and fold2/ hold the same folders"});
+  clear();
+  for (const char* name : {"cat/left", "cat/right", "dog/left", "dog/right"}) {
+    write_class(*this / name, 5);
+  }
+  expect_sets(18, 0, 2);
+  EXPECT_EQ(notes(), std::vector<std::string>{"each class holds the same folders, left/ and "
+                                              "right/: all pictures in them are of this class"});
 }
 
 TEST_F(Layout, WhatProgramsLeaveIsPassedOver) {

@@ -5,7 +5,7 @@
     tests/outside/layouts.py build/cpu/weft [--only WORD] [--out tests/outside/layouts_results.csv]
 
 Each layout has 12 training images of 3 classes and 6 test images, or 18 in all where it has no test set. A layout is right when the
-numbers are found, and an honest no where the answer is one line that names what is there. It needs NumPy and Pillow.
+numbers are found, and an honest no where the answer is one line of error that names what is there. It needs NumPy and Pillow.
 """
 import argparse
 import csv
@@ -260,7 +260,7 @@ def _(root):
     (root / "labels.txt").write_text("".join(lines))
 
 
-@layout("labels.json", honest=True)
+@layout("labels.json", 15, 3)
 def _(root):
     for i in range(18):
         save(root / "images" / f"{i}.png", i % 3)
@@ -468,7 +468,7 @@ def judge(weft, root, build, expected):
     said = done.stderr.strip().splitlines()
     if done.returncode != 0:
         text = said[-1].replace(str(place), "DATA") if said else "nothing said"
-        clear = done.returncode in (2, 3) and len(said) == 1
+        clear = done.returncode in (2, 3) and " error: " in said[-1] and sum(" error: " in line for line in said) == 1
         return ("an honest no" if expected is None and clear else "refused"), text
     found = json.loads(done.stdout.splitlines()[-1])
     counts = (found["train_images"] + (0 if found["test_images"] else found["validation_images"]), found["test_images"],

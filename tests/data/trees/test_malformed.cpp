@@ -179,6 +179,68 @@ TEST(Malformed, IdxAndCifar) {
   });
 }
 
+TEST(Malformed, LabelsOfPictures) {
+  const auto set = [](const std::string& name, const std::string& content) {
+    return Files{{name, text(content)}, {"images/0.png", text("x")}, {"images/1.png", text("y")}};
+  };
+  const std::string deep(100'000, '[');
+  expect_refused({
+      {set("labels.csv", ""), "one class only"},
+      {set("labels.csv", "id,label\n0,a\n1,a\n"), "1 different labels"},
+      {set("labels.csv", "id,label\n0,a\n1,b\n0,b\n"), "line 4: '0' has the label 'b' here"},
+      {set("labels.csv", "id,label\n0,a\n1,,\n"), "line 3: an empty label"},
+      {set("labels.csv", "id,label\n0,a\n1\n"), "line 3: 1 fields, too few"},
+      {set("labels.csv", "id,label,split\n0,a,train\n1,b,x\n"), "expected the name of a set"},
+      {set("labels.csv", "id,label\n0,a\n1,\xff\n"), "not UTF-8"},
+      {set("labels.csv", "id,a,b\n0,1,1\n1,0,1\n"), "line 2: the classes 'a' and 'b'"},
+      {set("labels.json", deep), "one class only"},
+      {set("labels.json", "{\"0.png\": " + deep), "one class only"},
+      {set("labels.json", R"({"0.png": "a", "1.png": )"), "one class only"},
+      {set("labels.json", R"({"0.png": "a", "1.png": "a"})"), "1 different labels"},
+      {set("labels.json", R"({"labels": [["0.png", 1], ["1.png"]]})"), "1 fields, too few"},
+      {set("labels.json", R"({"labels": [["0.png", 1], ["9.png", 2], ["1.png", 3]]})"),
+       "one picture in each class"},
+      {set("a.jsonl", R"({"file": "0.png", "label": 1})"
+                      "\nnull\n"),
+       "one class only"},
+      {set("labels.json", "\xff\xfe\xfd"), "one class only"},
+      {{{"0.cls", {}}, {"0.png", text("x")}}, "an empty label"},
+      {{{"0.cls", zeros(1 << 17)}, {"0.png", text("x")}}, "0.cls"},
+      {{{"images/cat/0.png", text("x")},
+        {"images/dog/1.png", text("x")},
+        {"train.txt", text("cat/0\n")},
+        {"test.txt", text("dog/1\n")}},
+       "1 different labels of training pictures"},
+  });
+}
+
+TEST(Malformed, WordsAndObjects) {
+  const Bytes images = npy_of("u1", {4, 2, 2}, 16);
+  const auto words = [&](const std::string& descr, std::size_t bytes) {
+    return Files{
+        {"x_train.npy", images},
+        {"y_train.npy",
+         npy_with("{'descr': '" + descr + "', 'fortran_order': False, 'shape': (4,), }", bytes)}};
+  };
+  expect_refused({
+      {words("<U2", 31), "words of 8 bytes do not fill 31 bytes"},
+      {words("|S0", 0), "words of 0 bytes"},
+      {words("<U99999999999", 16), "are not supported"},
+      {words("|S4", 16), "every label is "},
+      {words("|O", 0), "pickle"},
+      {words("|O", 16), "pickle"},
+      {words("|V4", 16), "are not supported"},
+      {{{"a.npy", npy_of("u1", {4, 2, 2}, 16)}, {"b.npy", npy_of("f4", {4, 2, 2}, 64)}},
+       "other values than in"},
+      {{{"train_X.bin", zeros(27648)}, {"train_y.bin", zeros(1)}}, "label 0, expected 1 to 10"},
+      {{{"train_X.bin", zeros(27647)}, {"train_y.bin", zeros(1)}}, "27647 bytes, expected 27648"},
+      {{{"train_X.bin", {}}, {"train_y.bin", {}}}, "0 bytes, expected"},
+      {{{"train_images", text("hello")}, {"train_labels", text("hello")}}, "holds train_images"},
+      {{{"a.tra", text("1,2,3,4,5,6,7,8,9\nx\n")}, {"b", {}}}, "line 2"},
+      {{{"a.csv", text(std::string("\xff\xfel\0,\0a\0", 9))}}, "a.csv"},
+  });
+}
+
 #ifdef WEFT_WITH_LIBARCHIVE
 
 TEST(Malformed, Archives) {
@@ -200,6 +262,11 @@ TEST(Malformed, Archives) {
       {{{"a.tar", tar_of({{"a.tar", tar}})}}, "an archive in another one"},
       {{{"a.tar.gz", tar_of({})}}, "a.tar.gz"},
       {{{"a.tgz", cut(gzip(tar), 90)}}, "a.tgz"},
+      {{{"a.tar.bz2", text("BZh9hello")}}, "a.tar.bz2"},
+      {{{"a.tar.xz", text(std::string("\xfd"
+                                      "7zXZ\0hello",
+                                      11))}},
+       "a.tar.xz"},
       {{{"a.npz", zip_of({{"a.txt", text("x")}})}}, "no arrays in it"},
       {{{"a.npz", zip_of({{"x.npy", text("x")}})}}, "not an .npy file"},
       {{{"a.npz", zip_of({{"x.npy", text("x"), '0', 1}})}}, "a.npz"},

@@ -48,3 +48,10 @@ with tarfile.open(folder / "cifar-10-python.tar.gz", "w:gz") as archive:
         batch = {b"batch_label": b"a batch", b"labels": [i, 9 - i], b"data": pixels, b"filenames": [b"a.png", b"b.png"]}
         add(archive, f"cifar-10-batches-py/{name}", pickle.dumps(batch, protocol=2))
     add(archive, "cifar-10-batches-py/readme.html", b"<html>")
+
+# What numpy.save and pickle.dump make of words and of Python's objects.
+words = numpy.array(["cat", "dog", "owl"])
+numpy.save(folder / "dict.npy", {"images": images, "labels": list(words[labels])}, allow_pickle=True)
+numpy.savez(folder / "objects.npz", x=images, y=words[labels].astype(object))
+numpy.savez(folder / "names.npz", x=images, y=labels, classes=words)
+(folder / "words.pkl").write_bytes(pickle.dumps({"data": images, "target": words[labels]}))
