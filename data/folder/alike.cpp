@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
+#include <utility>
 
 #include "data/folder/layout.h"
 #include "engine/error.h"
@@ -11,7 +12,7 @@
 namespace weft::data {
 namespace {
 
-constexpr int kMostLevels = 16;  // a symbolic link may make them endless
+constexpr int kMostLevels = 64;
 
 constexpr std::string_view kMaskWords[] = {"mask",          "masks",       "segmentation",
                                            "segmentations", "groundtruth", "trimaps"};
@@ -28,14 +29,23 @@ bool holds(const List& list, std::string_view value) {
   return std::find(std::begin(list), std::end(list), value) != std::end(list);
 }
 
-bool holds_below(const TreePath& folder, int levels) {
-  const Listing listing = list_folder(folder);
-  if (has_pictures(listing)) return true;
-  return levels > 0 &&
-         std::any_of(listing.folders.begin(), listing.folders.end(), [&](const std::string& name) {
-           return holds_below(folder / name, levels - 1);
-         });
-}
+class PictureSearch {
+ public:
+  bool finds_below(const TreePath& folder, int levels) {
+    const FileStatus status = folder.status();
+    const bool is_on_disk = status.identity != std::pair<dev_t, ino_t>();
+    if (is_on_disk && !entered_.insert(status.identity).second) return false;  // by a link
+    const Listing listing = list_folder(folder);
+    if (has_pictures(listing)) return true;
+    return levels > 0 && std::any_of(listing.folders.begin(), listing.folders.end(),
+                                     [&](const std::string& name) {
+                                       return finds_below(folder / name, levels - 1);
+                                     });
+  }
+
+ private:
+  std::set<std::pair<dev_t, ino_t>> entered_;
+};
 
 // "color", "fold1", "part_2"
 bool names_a_variant(const std::string& folder) {
@@ -59,7 +69,7 @@ bool names_pictures(const std::string& folder) {
 }  // namespace
 
 bool holds_pictures_below(const TreePath& folder) {
-  return holds_below(folder, kMostLevels);
+  return PictureSearch().finds_below(folder, kMostLevels);
 }
 
 std::optional<std::string> only_folder_of_data(const TreePath& folder) {
@@ -84,15 +94,15 @@ std::optional<std::string> only_folder_of_data(const TreePath& folder) {
 }
 
 std::string repeated_folder(const TreePath& root, const std::vector<std::string>& folders) {
+  if (folders.size() < 3) return "";
   for (const std::string& name : folders) {
-    std::vector<std::string> others;
-    std::copy_if(folders.begin(), folders.end(), std::back_inserter(others),
-                 [&](const std::string& other) { return other != name; });
     const std::vector<std::string> inner = list_folder(root / name).folders;
-    if (others.size() >= 2 &&
-        std::includes(inner.begin(), inner.end(), others.begin(), others.end())) {
-      return name;
-    }
+    if (inner.size() + 1 < folders.size()) continue;
+    const bool holds_others =
+        std::all_of(folders.begin(), folders.end(), [&](const std::string& other) {
+          return other == name || std::binary_search(inner.begin(), inner.end(), other);
+        });
+    if (holds_others) return name;
   }
   return "";
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "data/folder/alike.h"
@@ -87,7 +88,8 @@ class Lister {
     const std::string before = below.empty() ? "" : below + "/";
     const Listing listing = list(folder, before);
     for (const std::string& name : listing.files) tree_.left_out.push_back(before + name);
-    const std::string again = repeated_folder(folder, listing.folders);
+    const bool are_few = listing.folders.size() <= kMaxClasses + 1;  // more are refused below
+    const std::string again = are_few ? repeated_folder(folder, listing.folders) : "";
     if (!again.empty()) {
       tree_.notes.push_back(
           str("passed over ", before, again, "/, which holds the folders beside it once more"));
@@ -149,14 +151,18 @@ void name_classes(const Classes& classes, const TreePath& where, PictureTree& tr
   if (classes.empty()) throw bad(where, "no folders in it, expected one for each class");
   const auto has_files = [](const auto& of) { return !of.second.empty(); };
   const auto count = std::count_if(classes.begin(), classes.end(), has_files);
-  if (count == 1 || classes.size() == 1) {
-    const auto only =
-        count == 1 ? std::find_if(classes.begin(), classes.end(), has_files) : classes.begin();
+  constexpr std::string_view kExpected =
+      ": expected a folder for each of at least 2 classes, a table of labels, or --label-pattern "
+      "for "
+      "labels in the names of pictures";
+  if (classes.size() == 1) {
+    throw bad(where, str("one class only, ", classes.begin()->first, kExpected));
+  }
+  if (count == 1) {
+    const auto only = std::find_if(classes.begin(), classes.end(), has_files);
     const auto empty = std::find_if_not(classes.begin(), classes.end(), has_files);
-    throw bad(where, str("one class only, ", only->first, ": ",
-                         empty == classes.end() ? "" : str("no pictures in ", empty->first, "/, "),
-                         "expected a folder for each of at least 2 classes, a table of labels, ",
-                         "or --label-pattern for labels in the names of pictures"));
+    throw bad(where / empty->first,
+              str("no pictures in it, which leaves one class, ", only->first, kExpected));
   }
   if (count == 0 && classes.size() > 1) {
     throw bad(where, str("no pictures below it, and no data that is read; its folders are ",
