@@ -14,7 +14,7 @@ namespace weft::data {
 //   IDX files of any size, without a checksum (tables/idx_files.h).
 //   CIFAR-10 or CIFAR-100 (sets/cifar.h).
 //   Pictures whose names fit options.label_pattern, or that a table names
-//     (tables/picture_labels.h).
+//     (labels/picture_labels.h).
 //   Tables and arrays: CSV, .npy and .npz files, where no folder in it holds pictures
 //     (tables/tables.h).
 //   A folder of pictures for each class (folder/folder.h).

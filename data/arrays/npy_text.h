@@ -19,7 +19,7 @@ struct TextType {
   std::size_t bytes() const { return is_wide ? 4 * characters : characters; }
 };
 
-// Of a descr such as "<U3" or "|S8"; nothing when it is none of text.
+// The type that a descr such as "<U3" or "|S8" names; nothing when it is none of text.
 std::optional<TextType> text_type(std::string_view descr);
 
 // The elements as UTF-8, or as the bytes that they are. Throws data, with `where`, when they do not

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A table that may tell what pictures show: its rows, and which column is the label. Internal to
-// tables/picture_labels.h.
+// labels/picture_labels.h.
 #pragma once
 
 #include <deque>

@@ -7,8 +7,8 @@
 
 #include "data/folder/layout.h"
 #include "data/labels/label_table.h"
-#include "data/tables/labelled_pictures.h"
-#include "data/tables/picture_index.h"
+#include "data/labels/labelled_pictures.h"
+#include "data/labels/picture_index.h"
 #include "engine/error.h"
 
 namespace weft::data {

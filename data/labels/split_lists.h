@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lists that tell the sets of pictures in folders of classes. Internal to tables/picture_labels.h.
+// Lists that tell the sets of pictures in folders of classes. Internal to labels/picture_labels.h.
 #pragma once
 
 #include <optional>

@@ -8,7 +8,7 @@
 
 #include "data/picture/image.h"
 #include "data/sets/doubts.h"
-#include "data/tables/picture_labels.h"
+#include "data/labels/picture_labels.h"
 #include "data/tables/tables.h"
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Pictures whose labels stand in a table beside them, or in their names.
-#include "data/tables/picture_labels.h"
+#include "data/labels/picture_labels.h"
 
 #include "tests/data/picture_folder.h"
 #include "tests/data/tables/tables_test.h"

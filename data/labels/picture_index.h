@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "data/folder/tree.h"
+#include "data/labels/labelled_pictures.h"
 #include "data/picture/image.h"
-#include "data/tables/labelled_pictures.h"
 
 namespace weft::data {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "data/tables/picture_labels.h"
+#include "data/labels/picture_labels.h"
 
 #include <algorithm>
 #include <functional>
@@ -10,10 +10,10 @@
 #include "data/arrays/unicode.h"
 #include "data/folder/layout.h"
 #include "data/labels/label_table.h"
+#include "data/labels/labelled_pictures.h"
+#include "data/labels/picture_index.h"
 #include "data/labels/split_lists.h"
 #include "data/picture/image.h"
-#include "data/tables/labelled_pictures.h"
-#include "data/tables/picture_index.h"
 #include "engine/error.h"
 #include "engine/text.h"
 

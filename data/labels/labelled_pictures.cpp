@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Labels in the names of pictures, and the tree of labelled pictures.
-#include "data/tables/labelled_pictures.h"
+#include "data/labels/labelled_pictures.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "data/labels/picture_labels.h"
 #include "data/tables/labelled_values.h"
-#include "data/tables/picture_labels.h"
 #include "engine/error.h"
 #include "engine/text.h"
 
