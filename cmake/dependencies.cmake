@@ -29,6 +29,17 @@ set(WEFT_LIBDEFLATE OFF)
 if(LIBDEFLATE_INCLUDE_DIR AND LIBDEFLATE_LIBRARY)
   set(WEFT_LIBDEFLATE ON)
 endif()
+if(WEFT_HDF5)  # reads weights of Keras; it is loaded when it is needed
+  find_path(HDF5_INCLUDE_DIR hdf5.h PATH_SUFFIXES hdf5/serial)
+  find_library(HDF5_LIBRARY NAMES hdf5_serial hdf5)
+  if(NOT HDF5_INCLUDE_DIR OR NOT HDF5_LIBRARY)
+    message(STATUS "libhdf5 is not found: this build will refuse weights of Keras (Debian: libhdf5-dev)")
+    set(WEFT_HDF5 OFF)
+  else()  # libhdf5_serial.so.103, of which updates keep the name
+    get_filename_component(hdf5_file ${HDF5_LIBRARY} REALPATH)
+    string(REGEX REPLACE "(\\.so\\.[0-9]+).*" "\\1" WEFT_HDF5_LIBRARY ${hdf5_file})
+  endif()
+endif()
 if(WEFT_ONNX)  # the ONNX project's definitions, which are protobuf's
   find_path(ONNX_INCLUDE_DIR onnx/onnx-ml.pb.h)
   find_library(ONNX_PROTO_LIBRARY onnx_proto)

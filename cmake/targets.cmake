@@ -169,8 +169,8 @@ function(weft_library folder)
     add_library(weft_data_libraries INTERFACE)  # what its objects are linked with
     target_link_libraries(weft_data_libraries INTERFACE ZLIB::ZLIB $<$<BOOL:${WEFT_WEBP}>:${WEBP_LIBRARY}>
                           $<$<BOOL:${WEFT_LIBDEFLATE}>:${LIBDEFLATE_LIBRARY}>
-                          $<$<BOOL:${WEFT_LIBARCHIVE}>:${LIBARCHIVE_LIBRARY}>)
-    target_link_libraries(weft_data PRIVATE ZLIB::ZLIB fmt::fmt
+                          $<$<BOOL:${WEFT_LIBARCHIVE}>:${LIBARCHIVE_LIBRARY}> ${CMAKE_DL_LIBS})
+    target_link_libraries(weft_data PRIVATE ZLIB::ZLIB fmt::fmt ${CMAKE_DL_LIBS}
                           $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
     target_include_directories(weft_data SYSTEM PRIVATE ${STB_INCLUDE_DIR})
     if(WEFT_WEBP)
@@ -186,6 +186,11 @@ function(weft_library folder)
       set_source_files_properties(${PROJECT_SOURCE_DIR}/data/files/archive.cpp PROPERTIES
         COMPILE_DEFINITIONS WEFT_WITH_LIBARCHIVE)
       set(libarchive_version WEFT_WITH_LIBARCHIVE)
+    endif()
+    if(WEFT_HDF5)
+      target_include_directories(weft_data SYSTEM PRIVATE ${HDF5_INCLUDE_DIR})
+      set_source_files_properties(${PROJECT_SOURCE_DIR}/data/arrays/hdf5.cpp PROPERTIES
+        COMPILE_DEFINITIONS "WEFT_WITH_HDF5;WEFT_HDF5_LIBRARY=\"${WEFT_HDF5_LIBRARY}\"")
     endif()
     if(WEFT_LIBDEFLATE)
       target_include_directories(weft_data SYSTEM PRIVATE ${LIBDEFLATE_INCLUDE_DIR})

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "data/arrays/hdf5.h"
 #include "data/picture/image.h"
 #include "distributed/mpi.h"
 #include "distributed/reducer.h"
@@ -80,6 +81,7 @@ int run_doctor(bool json, const std::optional<std::string>& data_dir, const Devi
     event["threads"] = omp_get_max_threads();
     event["webp"] = data::reads_webp();
     event["onnx"] = models::knows_onnx();
+    event["no_hdf5_because"] = data::no_hdf5_reason();
     event["mpi"] = distributed::mpi_library();
     event["no_mpi_because"] = distributed::mpi_reason();
     event["nccl"] = distributed::nccl_version();
@@ -110,6 +112,8 @@ int run_doctor(bool json, const std::optional<std::string>& data_dir, const Devi
                                                 : "pictures are refused: built without libwebp");
   pairs.emplace_back("ONNX", models::knows_onnx() ? "files are read and written"
                                                   : "not known: built without libonnx-dev");
+  const std::string no_hdf5 = data::no_hdf5_reason();
+  pairs.emplace_back("HDF5", no_hdf5.empty() ? "weights of Keras are read" : "none: " + no_hdf5);
   const std::string no_mpi = distributed::mpi_reason(), no_nccl = distributed::nccl_reason();
   pairs.emplace_back(
       "MPI", no_mpi.empty() ? distributed::mpi_library() + ", for mpirun" : "none: " + no_mpi);

@@ -231,7 +231,7 @@ void add_import(CLI::App& app, Action& action) {
       app.add_subcommand("import", "Make a model of an ONNX file, or of weights for a network");
   sub->add_option("FILE", flags->file,
                   "an ONNX file (docs/onnx.md), a model.safetensors, or with --model the tensors "
-                  "of a .safetensors, .npz, .pt or .pth file (docs/weights.md)")
+                  "of a .safetensors, .npz, .pt, .pth, .keras or .h5 file (docs/weights.md)")
       ->type_name("")
       ->required();
   sub->add_option("--out", flags->out, "a new folder for the model, or a .safetensors file")

@@ -49,7 +49,7 @@ std::string_view name_of(ForeignFormat format) {
                                          "a file of PyTorch",
                                          "an archive of NumPy's arrays",
                                          "a Python pickle",
-                                         "an HDF5 file, as older Keras writes it",
+                                         "an HDF5 file, as Keras writes it",
                                          "a file of Keras",
                                          "the index of several safetensors files",
                                          "a picture"};
@@ -81,11 +81,6 @@ Error not_a_model(const fs::path& file, ForeignFormat format) {
   if (format == ForeignFormat::picture) {
     return Error(ErrorKind::data, str(file.string(), ": ", name_of(format),
                                       ", and no model; the model comes first, then pictures"));
-  }
-  if (format == ForeignFormat::hdf5 || format == ForeignFormat::keras) {
-    return Error(ErrorKind::data, str(file.string(), ": ", name_of(format),
-                                      ", which Weft does not read; export the model as ONNX, "
-                                      "which `weft import` takes"));
   }
   const std::string_view needs =
       format == ForeignFormat::onnx ? " --out RUN" : " --model NETWORK --out RUN";

@@ -12,6 +12,7 @@
 #include "models/onnx/onnx.h"
 #include "models/onnx/simplify/simplify.h"
 #include "models/onnx/text.h"
+#include "models/weights/flattened.h"
 
 namespace weft::models {
 
@@ -86,19 +87,6 @@ std::vector<float> transposed(const std::vector<float>& from, const Shape& shape
   return values;
 }
 
-// The columns of a weight (out, in) that reads (height, width, channels), as one that reads
-// (channels, height, width) has them.
-std::vector<float> channels_first(const std::vector<float>& from, const Image& image) {
-  const auto channels = static_cast<std::size_t>(image[0]);
-  const auto plane = static_cast<std::size_t>(image[1] * image[2]), row = channels * plane;
-  std::vector<float> values(from.size());
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const std::size_t channel = i % row / plane, pixel = i % plane;
-    values[i] = from[i / row * row + pixel * channels + channel];
-  }
-  return values;
-}
-
 // The values of a tensor in Weft's order, once its extents are those of `shape`.
 std::vector<float> values_of(const OnnxTensor& tensor, const Shape& shape, const OnnxLayer& layer,
                              const std::string& where) {
@@ -122,7 +110,10 @@ std::vector<float> values_of(const OnnxTensor& tensor, const Shape& shape, const
   }
   std::vector<float> values = floats_of(found);
   if (tensor.transposed) values = transposed(values, shape);
-  if (tensor.pixels) values = channels_first(values, *tensor.pixels);
+  if (tensor.pixels) {  // the columns of a weight that reads (height, width, channels)
+    const Image& image = *tensor.pixels;
+    values = channels_first(values, image[0], image[1] * image[2]);
+  }
   if (tensor.variance == nullptr) return values;
   const std::vector<float> variance = values_of({tensor.variance}, shape, layer, where);
   for (std::size_t c = 0; c < values.size(); ++c) {

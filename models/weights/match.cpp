@@ -10,6 +10,7 @@
 #include "engine/error.h"
 #include "engine/text.h"
 #include "models/files/state_dict.h"
+#include "models/weights/flattened.h"
 
 namespace weft::models {
 
@@ -154,18 +155,34 @@ class Matcher {
     for (const NamedTensor& tensor : weights_.tensors) {
       if (!used_.contains(&tensor)) tensors.push_back(&tensor);
     }
-    if (!weights_.in_order) {
+    if (weights_.order == TensorOrder::names) {
       std::stable_sort(tensors.begin(), tensors.end(), [](const auto* a, const auto* b) {
         return comes_before(layer_of(a->name), layer_of(b->name));
       });
     }
     by_order_ = true;
     const auto wanted = groups_of(slices);
-    const auto found = groups_of(tensors);
+    auto found = groups_of(tensors);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (weights_.order == TensorOrder::kinds) {  // the next of its kind
+        const auto next = std::ranges::find_if(
+            found.begin() + static_cast<std::ptrdiff_t>(i), found.end(),
+            [&](const auto& group) { return ranks_of(group) == ranks_of(wanted[i]); });
+        if (next != found.end()) {
+          std::rotate(found.begin() + static_cast<std::ptrdiff_t>(i), next, next + 1);
+        }
+      }
       if (i == found.size()) fail_order(str("holds no tensors for the layer ", wanted[i].layer));
       match_layer(wanted[i], found[i]);
     }
+  }
+
+  template <class Named>
+  static std::vector<int> ranks_of(const Group<Named>& group) {
+    std::vector<int> ranks;
+    for (const Named* tensor : group.tensors) ranks.push_back(tensor->shape.rank());
+    std::ranges::sort(ranks);
+    return ranks;
   }
 
   void match_layer(const Group<NamedSlice>& wanted, const Group<NamedTensor>& found) {
@@ -248,6 +265,14 @@ MatchedModel model_of(const Weights& weights, const WeightsImport& wish, Network
     if (tensor.name != slice.name) made.map.emplace_back(slice.name, tensor.name);
     content.tensors.push_back({slice.name, tensor.shape, tensor.values});
   }
+  if (weights.channels_last) {
+    const std::vector<Shape> images = flattened_images(*model.net, where);
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      if (images[i].rank() == 0) continue;
+      std::vector<float>& values = content.tensors[i].values;
+      values = channels_first(values, images[i][0], images[i][1] * images[i][2]);
+    }
+  }
   model.parameters = flat_values(content, "", *model.net, SliceKind::parameters, where);
   model.buffers = flat_values(content, "", *model.net, SliceKind::buffers, where);
   model.info.network = options;
@@ -262,7 +287,9 @@ MatchedModel model_of(const Weights& weights, const WeightsImport& wish, Network
   if (matcher.is_by_order()) {
     made.notices.push_back(
         str("its tensors have other names than the network's, and were matched by their ",
-            weights.in_order ? "order and shapes" : "shapes and the order of their names"));
+            weights.order == TensorOrder::file    ? "order and shapes"
+            : weights.order == TensorOrder::kinds ? "kinds, numbers and shapes"
+                                                  : "shapes and the order of their names"));
   }
   return made;
 }
@@ -289,7 +316,11 @@ MatchedModel matched_model(const Weights& weights, const WeightsImport& wish,
                            const std::string& where) {
   NetworkOptions options = options_of(wish);
   std::vector<std::string> notices = weights.notices;
-  if (!wish.input) {
+  if (!wish.input && weights.input) {
+    options.channels = (*weights.input)[0];
+    options.height = (*weights.input)[1];
+    options.width = (*weights.input)[2];
+  } else if (!wish.input) {
     for (const NamedTensor& tensor : weights.tensors) {
       const Shape& shape = tensor.shape;
       const bool is_first = shape.rank() == 4 && (shape[1] == 1 || shape[1] == 3);

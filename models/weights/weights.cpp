@@ -38,7 +38,7 @@ Weights read_npz(const fs::path& file) {
 
 Weights read_one_safetensors(const fs::path& file) {
   Weights weights{.tensors = read_safetensors(file, SafetensorsDtypes::any_real).tensors,
-                  .in_order = false};
+                  .order = TensorOrder::names};
   return weights;
 }
 
@@ -69,7 +69,7 @@ Weights read_shards(const fs::path& index) {
                 str(where, ": names ", names.size(), " files, expected at most ", kMostShards));
   }
   Weights weights;
-  weights.in_order = false;
+  weights.order = TensorOrder::names;
   std::uint64_t left = kMostWeightBytes;
   for (const std::string& name : names) {
     const data::InputFile shard(index.parent_path() / name);
@@ -130,6 +130,10 @@ Weights read_as(const fs::path& file, std::optional<ForeignFormat> format) {
     case ForeignFormat::torch:
     case ForeignFormat::pickle:
       return read_torch(data::read_file(file, kMostWeightBytes), file.string());
+    case ForeignFormat::hdf5:
+    case ForeignFormat::keras:
+      return read_keras(data::read_file(file, kMostWeightBytes), *format == ForeignFormat::keras,
+                        file.string());
     default:
       throw not_a_model(file, *format);
   }

@@ -7,11 +7,15 @@
 //   - .pt and .pth with a state dict of PyTorch, alone or in a checkpoint. Both formats of PyTorch
 //     are read: ZIP files, and those of the versions before 1.6.
 //   - .pkl with a dict of NumPy's arrays.
+//   - .keras, .weights.h5 and .h5 of Keras (keras.cpp), whose tensors get PyTorch's names and
+//   orders.
 // Pickles are read by data/pickle, which executes nothing.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,9 +24,20 @@
 
 namespace weft::models {
 
+// What tells which layer a tensor is of, where its name does not.
+enum class TensorOrder {
+  file,   // the layers come as they do in the program that wrote it
+  names,  // the order of their names
+  kinds,  // of layers with tensors of the same ranks, their order
+};
+
 struct Weights {
   std::vector<NamedTensor> tensors;  // floats
-  bool in_order = true;              // as the file's program has the layers; else by names or sizes
+  TensorOrder order = TensorOrder::file;
+  // Did that program have an image's channels last, where a row is made of it?
+  bool channels_last = false;
+  // The image that the file tells: channels, height, width.
+  std::optional<std::array<std::int64_t, 3>> input = {};
   std::vector<std::string> notices = {};  // what people should know, a sentence each
 };
 
@@ -35,5 +50,9 @@ Weights read_weights(const std::filesystem::path& file);
 
 // torch_file.cpp: the tensors of a .pt or .pth file, or of a pickle of arrays.
 Weights read_torch(std::span<const std::uint8_t> file, const std::string& where);
+
+// keras.cpp: the tensors of an HDF5 file, or of an archive with one in it. Throws usage where this
+// program has no libhdf5.
+Weights read_keras(std::span<const std::uint8_t> file, bool is_archive, const std::string& where);
 
 }  // namespace weft::models
