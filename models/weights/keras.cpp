@@ -143,7 +143,7 @@ std::vector<KerasLayer> layers_of_keras2(const data::Hdf5Content& content,
       const std::size_t slash = path.find_last_of('/');
       const std::string inner = slash == std::string::npos ? name : last_of(path.substr(0, slash));
       const std::string layer = inner == name ? name : name + "/" + inner;
-      // Of a model within the model what is not trained comes last.
+      // A model within the model has what is not trained behind all else.
       auto at = std::ranges::find(layers, layer, &KerasLayer::name);
       if (at == layers.end()) at = layers.insert(at, {layer, {}});
       at->tensors[last_of(path)] = array->second;

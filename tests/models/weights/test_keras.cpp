@@ -133,7 +133,7 @@ TEST_F(Keras, DamagedFilesAndThoseThatLeadElsewhereAreRefused) {
       throws(ErrorKind::data, "empty.keras", [&] { read_weights(folder_ / "empty.keras"); }));
 }
 
-// Which slices of a network have the values of an image in a row.
+// It is told which slices of a network have the values of an image in a row.
 TEST(KerasFiles, RowsOfImagesAreKnown) {
   const auto images = [](const std::string& text) {
     NetworkOptions options{
