@@ -6,9 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
+#include "data/labels/picture_labels.h"
 #include "data/picture/image.h"
 #include "data/sets/doubts.h"
-#include "data/labels/picture_labels.h"
 #include "data/tables/tables.h"
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
