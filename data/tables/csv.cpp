@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <optional>
 
 #include "data/arrays/number_fields.h"
 #include "data/folder/layout.h"
@@ -18,41 +19,9 @@ bool is_blank_line(std::string_view line) {
   return std::all_of(line.begin(), line.end(), is_blank);
 }
 
-// Takes the first line off the text.
-std::string_view take_line(std::string_view& text) {
-  const std::size_t end = std::min(text.find('\n'), text.size());
-  std::string_view line = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
-
 std::string_view without_mark(std::string_view text) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   return text;
-}
-
-// Rows from all parts of the text, for a table that is sorted by its labels shows one of them at
-// its beginning.
-std::vector<std::string_view> sample_of(std::string_view text) {
-  constexpr std::size_t kRows = 500;
-  std::vector<std::string_view> rows;
-  for (std::size_t i = 0; i < kRows; ++i) {
-    std::size_t at = text.size() / kRows * i;
-    if (at > 0) at = text.find('\n', at - 1) + 1;
-    std::string_view rest = text.substr(std::min(at, text.size()));
-    const std::string_view line = take_line(rest);
-    if (is_blank_line(line) || (!rows.empty() && rows.back().data() == line.data())) continue;
-    rows.push_back(line);
-    if (at == 0 && text.size() < kRows) {  // a short table: all of it
-      while (!rest.empty()) {
-        const std::string_view next = take_line(rest);
-        if (!is_blank_line(next)) rows.push_back(next);
-      }
-      break;
-    }
-  }
-  return rows;
 }
 
 // Bytes as long as all values are such, floats from the first other one on.
@@ -72,6 +41,7 @@ class Values {
     }
     floats_.push_back(value);
   }
+  void reserve(std::size_t count) { bytes_.reserve(count); }
   std::size_t size() const { return has_floats_ ? floats_.size() : bytes_.size(); }
   void move_to(LabelledValues& values) {
     values.bytes = std::move(bytes_);
@@ -88,6 +58,17 @@ class RowReader {
  public:
   RowReader(const TableColumns& columns, const std::string& where)
       : columns_(columns), where_(where) {}
+
+  // Room for the values of a table of so many bytes, of which these are rows.
+  void reserve(std::uint64_t bytes, const std::vector<std::string>& sample) {
+    std::uint64_t size = 0;
+    for (const std::string& row : sample) size += row.size() + 1;
+    if (size == 0) return;
+    const auto pixels = static_cast<std::uint64_t>(
+        std::count(columns_.uses.begin(), columns_.uses.end(), ColumnUse::value));
+    const std::uint64_t rows = bytes * sample.size() / size;
+    values_.reserve(static_cast<std::size_t>(std::min((rows + rows / 50) * pixels, bytes / 2)));
+  }
 
   void read(std::string_view line, std::int64_t number) {
     line_ = number;
@@ -228,31 +209,28 @@ class RowReader {
 
 }  // namespace
 
-CsvImages read_csv(std::string_view text, const std::string& label, const std::string& usual,
+CsvImages read_csv(TableText& text, const std::string& label, const std::string& usual,
                    const PictureShape& shape, const std::string& where) {
-  text = without_mark(text);
   std::int64_t line = 0;
-  std::string_view rest = text, first;
-  while (is_blank_line(first) && !rest.empty()) {
-    text = rest;
-    first = take_line(rest);
+  std::string first;
+  while (is_blank_line(first)) {
+    const std::optional<std::string_view> next = text.next();
+    if (!next) throw Error(ErrorKind::data, str(where, ": an empty table"));
+    first = line == 0 ? without_mark(*next) : *next;
     ++line;
   }
-  if (is_blank_line(first)) throw Error(ErrorKind::data, str(where, ": an empty table"));
-  const TableColumns columns = columns_of(first, sample_of(rest), label, usual, where);
+  const std::vector<std::string> sample = text.sample();
+  const TableColumns columns =
+      columns_of(first, {sample.begin(), sample.end()}, label, usual, where);
   constexpr auto kLeastPixels = 4;
   const auto pixels = std::count(columns.uses.begin(), columns.uses.end(), ColumnUse::value);
   if (pixels < kLeastPixels && !columns.has(ColumnUse::values)) return {};
-  if (columns.has_header) {
-    text = rest;
-  } else {
-    --line;
-  }
   RowReader reader(columns, where);
-  while (!text.empty()) {
-    const std::string_view row = take_line(text);
+  reader.reserve(text.bytes(), sample);
+  if (!columns.has_header) reader.read(first, line);
+  while (const std::optional<std::string_view> row = text.next()) {
     ++line;
-    if (!is_blank_line(row)) reader.read(row, line);
+    if (!is_blank_line(*row)) reader.read(*row, line);
   }
   CsvImages images = reader.finish(shape);
   if (columns.uses[first_used(columns.uses)] == ColumnUse::label) images.label = "first";

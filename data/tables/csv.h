@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/tables/labelled_values.h"
+#include "data/tables/table_text.h"
 
 namespace weft::data {
 
@@ -21,7 +22,7 @@ struct CsvImages {
 // images, and gives none. Colours are taken to stand together, red, green and blue of
 // each pixel. A row is refused, with its line, when it has not as many fields as the first one or
 // when a value is no number. Throws data.
-CsvImages read_csv(std::string_view text, const std::string& label, const std::string& usual,
+CsvImages read_csv(TableText& text, const std::string& label, const std::string& usual,
                    const PictureShape& shape, const std::string& where);
 
 }  // namespace weft::data

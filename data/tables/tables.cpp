@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <memory>
 #include <utility>
 
 #include "data/arrays/npy_text.h"
@@ -26,8 +27,9 @@ namespace {
 
 constexpr std::size_t kMostTableBytes = std::size_t{8} << 30;  // of a file, and of what is in it
 constexpr std::size_t kMostTables = 1000;                      // in a folder
-// A table is in memory as text, as values and as images.
-constexpr int kTableCopies = 3;
+// A table is in memory as it was read, as values and as images; a pickle as the values that it
+// makes, too, which are as large as it, and as arrays of these.
+constexpr int kTableCopies = 3, kPickleCopies = 6;
 
 Error bad(const std::string& where, const std::string& what) {
   return Error(ErrorKind::data, str(where, ": ", what));
@@ -78,10 +80,12 @@ struct Source {
   TableKind kind;
   TreePath path;
 
+  int copies() const { return kind == TableKind::pickle ? kPickleCopies : kTableCopies; }
+
   // What the file holds, inflated, after a look at the memory that is free.
   Bytes read(std::uint64_t memory) const {
     const auto require = [&](std::uint64_t bytes) {
-      require_memory(where, bytes, kTableCopies, memory, "free some, or take a part of the rows");
+      require_memory(where, bytes, copies(), memory, "free some, or take a part of the rows");
     };
     require(path.status().bytes);
     Bytes whole = path.read(kMostTableBytes);
@@ -93,9 +97,26 @@ struct Source {
     return inflated;
   }
 
+  // A plain text on disk, of which a piece at a time is in memory. Its values take half of its
+  // bytes at most. Nothing for other files.
+  std::optional<TableText> open_text(std::uint64_t memory) const {
+    const FileStatus status = path.status();
+    const bool is_on_disk = status.identity != std::pair<dev_t, ino_t>();
+    if (!is_on_disk || status.kind != FileStatus::Kind::file) return std::nullopt;
+    auto file = std::make_unique<InputFile>(where);
+    Bytes first(std::min<std::uint64_t>(file->size(), 2));
+    file->read(std::as_writable_bytes(std::span(first)), 0);
+    const bool is_utf16 = first == Bytes{0xff, 0xfe} || first == Bytes{0xfe, 0xff};
+    if (is_gzip(first) || first.size() < 2 || is_utf16) return std::nullopt;
+    if (file->size() > kMostTableBytes) return std::nullopt;  // which read() refuses
+    require_memory(str("the values in ", where), file->size() / 2, kTableCopies, memory,
+                   "free some, or take a part of the rows");
+    return TableText(std::move(file));
+  }
+
   // The most bytes that a table may have. 0 memory is an unknown one.
-  static std::size_t room_in(std::uint64_t memory) {
-    const std::uint64_t room = memory / kTableCopies;
+  std::size_t room_in(std::uint64_t memory) const {
+    const std::uint64_t room = memory / static_cast<std::uint64_t>(copies());
     return memory == 0 ? kMostTableBytes : std::min<std::uint64_t>(kMostTableBytes, room);
   }
 };
@@ -155,10 +176,14 @@ class TableLoader {
   }
 
   void add_csv(const Source& source) {
-    const Bytes bytes = from_utf16(source.read(memory_));
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    Bytes bytes;
+    std::optional<TableText> text = source.open_text(memory_);
+    if (!text) {
+      bytes = from_utf16(source.read(memory_));
+      text.emplace(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    }
     CsvImages images =
-        read_csv(text, options_.label_column, usual_label_, options_.shape, source.where);
+        read_csv(*text, options_.label_column, usual_label_, options_.shape, source.where);
     if (images.values.count == 0) {
       return say(str("passed over ", source.where, ", which holds no images"));
     }
@@ -223,20 +248,24 @@ class TableLoader {
 
   void add_npz(const Source& source) {
     const Bytes bytes = source.read(memory_);
-    const std::vector<ArchivedFile> members = read_archive(
-        bytes, Source::room_in(memory_),
-        [](const std::string& name) { return name.ends_with(".npy"); }, source.where);
-    if (members.empty()) throw bad(source.where, "no arrays in it");
-    for (const ArchivedFile& member : members) {
-      const std::string name = stem_of(member.name);
+    ArchiveReader reader(bytes, source.where);
+    std::size_t room = source.room_in(memory_);
+    bool has_arrays = false;
+    while (const std::optional<ArchiveEntry> member = reader.next()) {  // one at a time in memory
+      if (member->kind != ArchiveEntry::Kind::file || !member->name.ends_with(".npy")) continue;
+      const Bytes array = reader.read(room);
+      room -= array.size();
+      has_arrays = true;
+      const std::string name = stem_of(member->name);
       const bool is_unnamed = name.starts_with("arr_");  // numpy.savez() without names
       const bool tells_set = set_of(name).has_value();
       // What the array does not say, the name of the file may: train.npz has x and y.
       const std::string full = is_unnamed  ? stem_of(source.name)
                                : tells_set ? name
                                            : str(stem_of(source.name), "_", name);
-      add_array(full, str(source.where, ": ", printable(member.name)), member.bytes);
+      add_array(full, str(source.where, ": ", printable(member->name)), array);
     }
+    if (!has_arrays) throw bad(source.where, "no arrays in it");
   }
 
   LabelledSets sets_of_tables(const std::string& where) {

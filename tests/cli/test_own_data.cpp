@@ -2,6 +2,7 @@
 // weft with data of the user's own: training, answers with the names of folders, and odd input.
 #include "tests/cli/program.h"
 #include "tests/data/picture_folder.h"
+#include "tests/data/trees/archives.h"
 
 namespace weft::test {
 namespace {
@@ -112,6 +113,47 @@ TEST_F(OwnData, ValidationPicturesOfTheUserChooseTheBestEpoch) {
   EXPECT_EQ(events.at(1).at("validation").at("images"), 10);
   fs::remove_all(folder() / "run");
   expect_refused(training("d", {"--val-split", "0.2"}), 2, "has its own validation pictures");
+}
+
+// Tables, arrays and what lies in an archive come to the device batch by batch as pictures do.
+TEST_F(OwnData, TablesArraysAndArchivesStreamWithTheSameBits) {
+  ASSERT_EQ(weft({"data", "export", "digits", "--limit", "60", "--out", "png"}).exit_code, 0);
+  for (const char* format : {"csv", "npz", "idx"}) {
+    ASSERT_EQ(weft({"data", "convert", "png", format, "--as", format}).exit_code, 0);
+  }
+  std::vector<std::string> data = {"png", "csv", "idx"};
+#ifdef WEFT_WITH_LIBARCHIVE
+  ArchiveMembers members;
+  for (const auto& entry : fs::directory_iterator(folder() / "csv")) {
+    const std::string name = entry.path().filename().string();
+    const std::string text = read("csv/" + name);
+    members.push_back({"digits/" + name, Bytes(text.begin(), text.end())});
+  }
+  write_bytes(folder() / "digits.zip", zip_of(members));
+  for (const auto& entry : fs::recursive_directory_iterator(folder() / "npz")) {
+    if (entry.path().extension() == ".npz") data.push_back(entry.path().string());
+  }
+  data.insert(data.end(), {"digits.zip"});
+  EXPECT_EQ(data.size(), 5u);
+#endif
+  for (const std::string& from : data) {
+    SCOPED_TRACE(from);
+    const auto trained = [&](const std::vector<std::string>& more) {
+      std::vector<std::string> arguments =
+          training(from, {"--epochs", "1", "--json", "--impl", "fuse=off"});
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      const Outcome outcome = weft(arguments);
+      EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+      const std::string model = read("run/model.safetensors");
+      fs::remove_all(folder() / "run");
+      return std::pair(json_lines(outcome.out).front().at("streams_images").get<bool>(), model);
+    };
+    const auto whole = trained({}), streamed = trained({"--device-data-limit", "10K"});
+    EXPECT_FALSE(whole.first);
+    EXPECT_TRUE(streamed.first);
+    EXPECT_FALSE(whole.second.empty());
+    EXPECT_TRUE(whole.second == streamed.second);
+  }
 }
 
 TEST_F(OwnData, GoesOnWithTheSamePicturesOnly) {

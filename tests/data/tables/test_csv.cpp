@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // CSV files of images as Kaggle, OpenML and UCI keep them.
+#include <memory>
+
+#include "data/tables/table_text.h"
 #include "tests/data/tables/tables_test.h"
 
 namespace weft::data {
@@ -206,6 +209,63 @@ TEST_F(Csv, OtherFilesAreNamed) {
   std::filesystem::remove(path("train.h5"));
   write("notes.txt", "hello");
   expect_refused("", "holds notes.txt alone: expected a folder of pictures for each class, CSV");
+}
+
+// A file is read in pieces, so that its text needs no memory: what needs three times as much as is
+// free, as text, has the same bits as with all memory.
+TEST_F(Csv, ATextThatDoesNotFitIsReadInPieces) {
+  std::string text = "label";
+  for (int pixel = 0; pixel < 784; ++pixel) text += ",p" + std::to_string(pixel);
+  text += "\r\n";
+  for (int i = 0; i < 1500; ++i) {
+    text += i < 750 ? "cat" : "dog";
+    for (int pixel = 0; pixel < 784; ++pixel) text += "," + std::to_string((i + 7 * pixel) % 256);
+    text += "\r\n";
+  }
+  ASSERT_GT(text.size(), 4 * TableText::kPiece);
+  write("large.csv", text);
+  const Dataset whole = load("large.csv");
+  FolderOptions little;
+  little.memory = text.size() * 16 / 10;
+  const Dataset pieces = load("large.csv", little);
+  EXPECT_EQ(pieces.train.images, whole.train.images);
+  EXPECT_EQ(pieces.train.labels, whole.train.labels);
+  EXPECT_EQ(pieces.test.images, whole.test.images);
+  EXPECT_EQ(whole.train.count, 1350);
+  // The label is found although 750 rows of one class come first, and so are lines that two pieces
+  // share: each value is the one that was written.
+  test::write_bytes(path("large.csv.gz"), test::gzip(Bytes(text.begin(), text.end())));
+  const Dataset inflated = load("large.csv.gz");
+  EXPECT_EQ(inflated.train.images, whole.train.images);
+  EXPECT_EQ(inflated.test.labels, whole.test.labels);
+  little.memory = text.size();
+  expect_refused("large.csv", "the values in ", little);
+  expect_refused("large.csv.gz", "MiB of memory are free", little);
+}
+
+TEST_F(Csv, LinesOfATextInMemoryAndInAFile) {
+  const std::string text = "a\r\n\n" + std::string(3 * TableText::kPiece, 'b') + "\nc";
+  write("lines", text);
+  TableText memory{std::string_view(text)};
+  TableText file(std::make_unique<InputFile>(path("lines")));
+  for (TableText* lines : {&memory, &file}) {
+    EXPECT_EQ(lines->bytes(), text.size());
+    EXPECT_EQ(lines->next(), "a");
+    const std::vector<std::string> sample = lines->sample();
+    EXPECT_EQ(sample.back(), "c");
+    EXPECT_EQ(lines->next(), "");
+    EXPECT_EQ(lines->next()->size(), 3 * TableText::kPiece);
+    EXPECT_EQ(lines->next(), "c");
+    EXPECT_EQ(lines->next(), std::nullopt);
+    EXPECT_EQ(lines->next(), std::nullopt);
+  }
+  TableText changes(std::make_unique<InputFile>(path("lines")));
+  EXPECT_EQ(changes.next(), "a");
+  std::filesystem::resize_file(path("lines"), 100);
+  test::expect_error(ErrorKind::data, {"lines"}, [&] {
+    while (changes.next()) {
+    }
+  });
 }
 
 }  // namespace
