@@ -168,6 +168,7 @@ function(weft_library folder)
   elseif(folder STREQUAL "data")
     add_library(weft_data_libraries INTERFACE)  # what its objects are linked with
     target_link_libraries(weft_data_libraries INTERFACE ZLIB::ZLIB $<$<BOOL:${WEFT_WEBP}>:${WEBP_LIBRARY}>
+                          $<$<BOOL:${WEFT_TIFF}>:${TIFF_LIBRARY}> $<$<BOOL:${WEFT_HEIF}>:${HEIF_LIBRARY}>
                           $<$<BOOL:${WEFT_LIBDEFLATE}>:${LIBDEFLATE_LIBRARY}>
                           $<$<BOOL:${WEFT_LIBARCHIVE}>:${LIBARCHIVE_LIBRARY}> ${CMAKE_DL_LIBS})
     target_link_libraries(weft_data PRIVATE ZLIB::ZLIB fmt::fmt ${CMAKE_DL_LIBS}
@@ -179,6 +180,20 @@ function(weft_library folder)
       set_source_files_properties(${PROJECT_SOURCE_DIR}/data/picture/webp.cpp PROPERTIES
         COMPILE_DEFINITIONS WEFT_WITH_WEBP)
       set(webp_version WEFT_WITH_WEBP)
+    endif()
+    if(WEFT_TIFF)
+      target_include_directories(weft_data SYSTEM PRIVATE ${TIFF_INCLUDE_DIR})
+      target_link_libraries(weft_data PRIVATE ${TIFF_LIBRARY})
+      set_source_files_properties(${PROJECT_SOURCE_DIR}/data/picture/tiff.cpp PROPERTIES
+        COMPILE_DEFINITIONS WEFT_WITH_TIFF)
+      set(tiff_version WEFT_WITH_TIFF)
+    endif()
+    if(WEFT_HEIF)
+      target_include_directories(weft_data SYSTEM PRIVATE ${HEIF_INCLUDE_DIR})
+      target_link_libraries(weft_data PRIVATE ${HEIF_LIBRARY})
+      set_source_files_properties(${PROJECT_SOURCE_DIR}/data/picture/heif.cpp PROPERTIES
+        COMPILE_DEFINITIONS WEFT_WITH_HEIF)
+      set(heif_version WEFT_WITH_HEIF)
     endif()
     if(WEFT_LIBARCHIVE)
       target_include_directories(weft_data SYSTEM PRIVATE ${LIBARCHIVE_INCLUDE_DIR})
@@ -202,7 +217,7 @@ function(weft_library folder)
     file(STRINGS ${STB_INCLUDE_DIR}/stb_image.h stb_version LIMIT_COUNT 1)  # it has no macro for it
     string(REGEX MATCH "[0-9]+[.][0-9]+" stb_version "${stb_version}")
     set_source_files_properties(${PROJECT_SOURCE_DIR}/data/files/library_versions.cpp PROPERTIES
-      COMPILE_DEFINITIONS "WEFT_STB_VERSION=\"${stb_version}\";${webp_version};${libdeflate_version};${libarchive_version}")
+      COMPILE_DEFINITIONS "WEFT_STB_VERSION=\"${stb_version}\";${webp_version};${tiff_version};${heif_version};${libdeflate_version};${libarchive_version}")
     # Where stb_image has no SIMD, its transforms of hostile coefficients overflow.
     set_source_files_properties(${PROJECT_SOURCE_DIR}/data/picture/stb.cpp PROPERTIES
       COMPILE_OPTIONS -fwrapv SKIP_PRECOMPILE_HEADERS ON)

@@ -6,8 +6,14 @@
 #ifdef WEFT_WITH_LIBARCHIVE
 #include <archive.h>
 #endif
+#ifdef WEFT_WITH_HEIF
+#include <libheif/heif.h>
+#endif
 #ifdef WEFT_WITH_LIBDEFLATE
 #include <libdeflate.h>
+#endif
+#ifdef WEFT_WITH_TIFF
+#include <tiffio.h>
 #endif
 
 #ifdef WEFT_WITH_WEBP
@@ -25,6 +31,14 @@ std::vector<LibraryVersion> library_versions() {
   const int version = WebPGetDecoderVersion();  // a byte each: 0x010204 is 1.2.4
   all.push_back(
       {"libwebp", "", str(version >> 16, ".", version >> 8 & 255, ".", version & 255), "1.2.4"});
+#endif
+#ifdef WEFT_WITH_TIFF
+  // "LIBTIFF, Version 4.5.0", a line of the copyright behind it
+  const std::string_view tiff = TIFFGetVersion();
+  all.push_back({"libtiff", "", std::string(tiff.substr(17, tiff.find('\n') - 17)), "4.5.0"});
+#endif
+#ifdef WEFT_WITH_HEIF
+  all.push_back({"libheif", LIBHEIF_VERSION, heif_get_version(), "1.15.1"});
 #endif
 #ifdef WEFT_WITH_LIBDEFLATE
   all.push_back({"libdeflate", LIBDEFLATE_VERSION_STRING, "", "1.14"});

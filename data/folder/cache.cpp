@@ -102,7 +102,8 @@ CacheEntry cache_entry(const TreePath& folder, const PictureTree& tree,
   const fs::path absolute = fs::weakly_canonical(fs::absolute(folder.string(), unknown), unknown);
   const std::string place =
       str(absolute.string(), '\n', text_of(options.shape), '\n', static_cast<int>(options.holding));
-  std::string key = str(kMagic, place, '\n', folder.stamp(), '\n', reads_webp(), '\n');
+  std::string key = str(kMagic, place, '\n', folder.stamp(), '\n', reads_webp(), reads_tiff(),
+                        reads_heif(), '\n');
   for (const auto* files : {&tree.train, &tree.validation, &tree.test}) {
     for (const PictureFile& file : *files) {
       key += str(file.path, '\0', file.label, ' ', file.bytes, ' ', file.modified, ' ',

@@ -24,11 +24,16 @@ using Decode = Picture (*)(std::span<const std::uint8_t>, const std::string&);
 using DecodeDeep = Picture (*)(std::span<const std::uint8_t>, const std::string&, int sample_bits);
 
 struct Format {
-  std::string_view magic, second_magic;  // the second one stands at byte 8
+  std::string_view magic, second_magic;
   Decode decode;
   Decode decode_grey = decode;       // for those who need no colour
   DecodeDeep decode_deep = nullptr;  // in place of both, where samples may have 16 bits
+  std::size_t second_at = 8;         // the byte at which the second magic stands
 };
+
+constexpr Format in_box(std::string_view brand) {  // of an ISO media file
+  return {"", brand, decode_heif, decode_heif, nullptr, 4};
+}
 
 constexpr Format kFormats[] = {{"\x89PNG\r\n\x1a\n", "", nullptr, nullptr, decode_png},
                                {"\xff\xd8\xff", "", decode_jpeg, decode_grey_jpeg},
@@ -37,15 +42,22 @@ constexpr Format kFormats[] = {{"\x89PNG\r\n\x1a\n", "", nullptr, nullptr, decod
                                {"RIFF", "WEBP", decode_webp},
                                {"BM", "", decode_bmp},
                                {"P5", "", decode_pnm},
-                               {"P6", "", decode_pnm}};
+                               {"P6", "", decode_pnm},
+                               {{"II*\0", 4}, "", nullptr, nullptr, decode_tiff},
+                               {{"MM\0*", 4}, "", nullptr, nullptr, decode_tiff},
+                               in_box("ftypheic"),
+                               in_box("ftypheix"),
+                               in_box("ftypheim"),
+                               in_box("ftypheis"),
+                               in_box("ftypmif1"),
+                               in_box("ftypavif")};
 
 const Format* format_of(std::span<const std::uint8_t> bytes) {
-  constexpr std::size_t kSecond = 8;
   const auto* format =
       std::find_if(std::begin(kFormats), std::end(kFormats), [&](const Format& candidate) {
         return begins_with(bytes, candidate.magic) &&
                (candidate.second_magic.empty() ||
-                begins_with(bytes.subspan(std::min(kSecond, bytes.size())),
+                begins_with(bytes.subspan(std::min(candidate.second_at, bytes.size())),
                             candidate.second_magic));
       });
   return format == std::end(kFormats) ? nullptr : format;
@@ -145,14 +157,14 @@ bool has_ending(const std::filesystem::path& path, std::span<const std::string_v
 }  // namespace
 
 bool has_picture_ending(const std::filesystem::path& path) {
-  constexpr std::string_view kEndings[] = {".png", ".jpg", ".jpeg", ".gif", ".webp",
-                                           ".bmp", ".pnm", ".pgm",  ".ppm"};
+  constexpr std::string_view kEndings[] = {".png",  ".jpg",  ".jpeg", ".gif", ".webp",
+                                           ".bmp",  ".pnm",  ".pgm",  ".ppm", ".tif",
+                                           ".tiff", ".heic", ".heif", ".avif"};
   return has_ending(path, kEndings);
 }
 
 bool has_ending_of_unread_picture(const std::filesystem::path& path) {
-  constexpr std::string_view kEndings[] = {".heic", ".heif", ".avif", ".tif",
-                                           ".tiff", ".jxl",  ".jp2"};
+  constexpr std::string_view kEndings[] = {".jxl", ".jp2"};
   return has_ending(path, kEndings);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Picture files: PNG, JPEG, GIF, BMP, binary PNM and WebP in as grey or colour, PNG out.
+// Picture files: PNG, JPEG, GIF, BMP, binary PNM, WebP, TIFF, HEIC and AVIF in as grey or colour,
+// PNG out.
 //
 // Formats are told by magic number. A file is checked completely before its pixels are used, and
 // its dimensions and the memory and time that it can cost are bounded: data/picture/.
@@ -20,8 +21,8 @@ inline constexpr std::size_t kMaxImageFileBytes = std::size_t{64} << 20;
 inline constexpr std::int64_t kMaxImageSide = 8192;
 inline constexpr std::int64_t kMaxImagePixels = 50'000'000;
 
-// How a PNG of 16 bits a sample uses them. Cameras and scanners often write 10, 12 or 14 bits of
-// data there, which would be almost black if 65535 were white.
+// How a PNG or TIFF of 16 bits a sample uses them. Cameras and scanners often write 10, 12 or 14
+// bits of data there, which would be almost black if 65535 were white.
 struct SampleDepth {
   enum class Source { file, caller, measured };
 
@@ -53,18 +54,23 @@ struct RgbImage {
 bool is_picture(std::span<const std::uint8_t> bytes);  // by the magic numbers of those formats
 bool has_picture_ending(const std::filesystem::path& path);            // .png, .JPG, ...
 bool has_ending_of_unread_picture(const std::filesystem::path& path);  // .heic, .TIF, ...
-bool reads_webp();  // false when Weft was built without libwebp: WebP is refused as unsupported
+// False when Weft was built without libwebp, libtiff or libheif: WebP, TIFF, or HEIC and AVIF are
+// refused as unsupported.
+bool reads_webp();
+bool reads_tiff();
+bool reads_heif();
 
 // "PNG, JPEG, ...": what files may be, for messages and help.
-inline constexpr const char* kPictureFormats = "PNG, JPEG, GIF, WebP, BMP or binary PNM";
+inline constexpr const char* kPictureFormats =
+    "PNG, JPEG, GIF, WebP, TIFF, HEIC, AVIF, BMP or binary PNM";
 
 // A camera's orientation (Exif) is applied. Transparent parts are shown on white paper, in a grey
 // image on black when what is visible is light. Throws data for anything that is not such a
-// picture, and names the format of HEIC, TIFF and others that are not read.
+// picture, and names the format of JPEG XL, PDF and others that are not read.
 //
-// White in a PNG of 16 bits a sample has the bits that its sBIT chunk states, else `sample_bits`,
-// else, with 0, those that its largest sample needs. Where a sample is larger than the first two
-// allow, it has 16 bits.
+// White in a PNG or TIFF of 16 bits a sample has the bits that the sBIT chunk of a PNG states, else
+// `sample_bits`, else, with 0, those that its largest sample needs. Where a sample is larger than
+// the first two allow, it has 16 bits.
 GreyImage load_grey_image(const std::filesystem::path& path, int sample_bits = 0);
 GreyImage decode_grey_image(std::span<const std::uint8_t> bytes, const std::string& name,
                             int sample_bits = 0);

@@ -8,7 +8,7 @@
 
 namespace weft::data {
 
-// "this is HEIC, which is not read: save it as JPEG or PNG" for the first bytes of a picture, a
+// "this is JPEG XL, which is not read: save it as JPEG or PNG" for the first bytes of a picture, a
 // film or a document of such a format; "" for anything else.
 std::string refusal_of_format(std::span<const std::uint8_t> bytes);
 

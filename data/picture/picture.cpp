@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "data/picture/picture.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "data/picture/image.h"
@@ -34,6 +35,20 @@ Error damaged_picture(const std::string& name, const std::string& what) {
 
 Error unsupported_picture(const std::string& name, const std::string& what) {
   return Error(ErrorKind::data, str(name, ": picture of an unsupported kind: ", what));
+}
+
+SampleDepth depth_of(int peak, int stated, int wanted) {
+  const bool is_stated = stated > 0;
+  const int bits = is_stated ? stated : wanted > 0 ? wanted : bits_for_peak(peak);
+  const SampleDepth::Source source = is_stated    ? SampleDepth::Source::file
+                                     : wanted > 0 ? SampleDepth::Source::caller
+                                                  : SampleDepth::Source::measured;
+  return {peak < 1 << bits ? bits : 16, peak, source};
+}
+
+std::uint8_t byte_of_sample(std::uint32_t value, int bits) {
+  const std::uint32_t byte = bits >= 8 ? value >> (bits - 8) : value * 255 / ((1u << bits) - 1);
+  return static_cast<std::uint8_t>(std::min(255u, byte));
 }
 
 }  // namespace weft::data

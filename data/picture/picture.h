@@ -41,6 +41,15 @@ Picture decode_bmp(std::span<const std::uint8_t> file, const std::string& name);
 Picture decode_pnm(std::span<const std::uint8_t> file, const std::string& name);
 Picture decode_gif(std::span<const std::uint8_t> file, const std::string& name);
 Picture decode_webp(std::span<const std::uint8_t> file, const std::string& name);
+Picture decode_heif(std::span<const std::uint8_t> file, const std::string& name);
+Picture decode_tiff(std::span<const std::uint8_t> file, const std::string& name, int sample_bits);
+
+// What white has in samples of 16 bits. The standard of PNG asks writers to scale their samples up
+// to 16 bits, and `stated` then says how many bits they had before. One that did not has no sample
+// above those bits, and `peak` is the largest. `wanted`: by the caller; 0 for both: not known.
+SampleDepth depth_of(int peak, int stated, int wanted);
+// A sample of so many bits as a number of 8 bits; a larger one is white.
+std::uint8_t byte_of_sample(std::uint32_t value, int bits);
 
 // Returns a picture of this size with zeroed pixels.
 Picture make_picture(std::int64_t width, std::int64_t height, int channels,

@@ -167,8 +167,7 @@ class PixelExpander {
     int& peak = is_alpha ? peaks_.alpha : peaks_.colour;
     peak = std::max(peak, static_cast<int>(value));
     const int bits = is_alpha ? bits_.alpha : bits_.colour;
-    if (bits >= 8) return static_cast<std::uint8_t>(std::min(255u, value >> (bits - 8)));
-    return static_cast<std::uint8_t>(std::min(255u, value * 255 / ((1u << bits) - 1)));
+    return byte_of_sample(value, bits);
   }
 
   void look_up(std::size_t index, std::uint8_t* out) const {
@@ -243,17 +242,6 @@ Picture decode_rows(const PngChunks& chunks, PixelExpander& expander, const std:
   }
   stream.expect_end();
   return picture;
-}
-
-// The standard asks writers to scale their samples up to 16 bits, and sBIT then says how many bits
-// they had before. One that did not has no sample above those bits.
-SampleDepth depth_of(int peak, int stated, int wanted) {
-  const bool is_stated = stated > 0;
-  const int bits = is_stated ? stated : wanted > 0 ? wanted : bits_for_peak(peak);
-  const SampleDepth::Source source = is_stated    ? SampleDepth::Source::file
-                                     : wanted > 0 ? SampleDepth::Source::caller
-                                                  : SampleDepth::Source::measured;
-  return {peak < 1 << bits ? bits : 16, peak, source};
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ Words sets() {
 }
 
 constexpr std::string_view kFolders = "/";
-constexpr std::string_view kPictures = ".png .jpg .jpeg .gif .webp .bmp .pgm .ppm .pnm .pbm";
+constexpr std::string_view kPictures =
+    ".png .jpg .jpeg .gif .webp .tif .tiff .heic .heif .avif .bmp .pgm .ppm .pnm";
 
 // What stands for an option whose type does not list its words, by its name or its type. The first
 // row that fits counts.

@@ -80,6 +80,8 @@ int run_doctor(bool json, const std::optional<std::string>& data_dir, const Devi
     event["isa"] = kernels::name_of(kernels::cpu_isa());
     event["threads"] = omp_get_max_threads();
     event["webp"] = data::reads_webp();
+    event["tiff"] = data::reads_tiff();
+    event["heif"] = data::reads_heif();
     event["onnx"] = models::knows_onnx();
     event["no_hdf5_because"] = data::no_hdf5_reason();
     event["mpi"] = distributed::mpi_library();
@@ -108,8 +110,13 @@ int run_doctor(bool json, const std::optional<std::string>& data_dir, const Devi
                                                          "; train tries to download it, or "
                                                          "uses built-in digits"
                                                    : mnist.folder + ", " + mnist.state);
-  pairs.emplace_back("WebP", data::reads_webp() ? "pictures are read"
-                                                : "pictures are refused: built without libwebp");
+  const auto pictures = [](bool read, const char* library) {
+    return read ? std::string("pictures are read")
+                : fmt::format("pictures are refused: built without {}", library);
+  };
+  pairs.emplace_back("WebP", pictures(data::reads_webp(), "libwebp"));
+  pairs.emplace_back("TIFF", pictures(data::reads_tiff(), "libtiff 4.5"));
+  pairs.emplace_back("HEIC", pictures(data::reads_heif(), "libheif"));
   pairs.emplace_back("ONNX", models::knows_onnx() ? "files are read and written"
                                                   : "not known: built without libonnx-dev");
   const std::string no_hdf5 = data::no_hdf5_reason();

@@ -247,20 +247,21 @@ TEST_F(PredictInputs, BadPicturesAreListedLast) {
 
 TEST_F(PredictInputs, AFormatThatIsNotReadIsNamed) {
   write("scans/a.heic", std::string("\0\0\0\x18"
-                                    "ftypheic\0\0\0\0",
+                                    "ftyphevc\0\0\0\0",
                                     16));
-  write("scans/b.tif", std::string("II*\0\x08\0\0\0", 8));
+  write("scans/b.jxl", "\xff\x0a....");
   write("scans/c.png", "%PDF-1.7\n");
   write_picture("scans/d.png");
   const Outcome outcome = predict({"scans"});
   EXPECT_EQ(outcome.exit_code, 3);
   EXPECT_EQ(lines_of(outcome.out).size(), 1u) << outcome.out;
-  for (const char* line : {"scans/a.heic: this is HEIC, which is not read: save it as JPEG or PNG",
-                           "scans/b.tif: this is TIFF, which is not read",
-                           "scans/c.png: this is PDF, which is not read"}) {
+  for (const char* line :
+       {"scans/a.heic: this is a film or a series of pictures (HEIC), which is not read",
+        "scans/b.jxl: this is JPEG XL, which is not read: save it as JPEG or PNG",
+        "scans/c.png: this is PDF, which is not read"}) {
     EXPECT_NE(outcome.err.find(line), std::string::npos) << outcome.err;
   }
-  expect_error(weft({"histogram", "scans/a.heic"}), 3, "scans/a.heic: this is HEIC");
+  expect_error(weft({"histogram", "scans/a.heic"}), 3, "scans/a.heic: this is a film");
 }
 
 TEST_F(PredictInputs, CsvHoldsARowForEachFile) {

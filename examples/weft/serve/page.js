@@ -24,6 +24,7 @@ async function read(picture) {
 
 let layers = [];
 async function readModel() {
+  $("file").accept += ",image/tiff,image/heic,image/heif,image/avif";  // which the server reads
   const model = parsed(await (await fetch("model")).text());
   layers = model.layers.map(({name, description, shape}, index) => {
     const [maps, height = 1, width = 1] = shape, figure = make("figure", $("maps"));
