@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "data/arrays/hdf5_process.h"
 #include "engine/text.h"
 #endif
 
@@ -283,7 +284,7 @@ Hdf5Content read_hdf5(std::span<const std::uint8_t> file, std::uint64_t most_byt
     throw Error(ErrorKind::usage, str(where, ": is an HDF5 file: ", reason));
   }
   Library::loaded().set_plugins(0);  // no filter of another library
-  return Reader(file.size(), most_bytes, where).read(file);
+  return in_own_process([&] { return Reader(file.size(), most_bytes, where).read(file); }, where);
 }
 
 #else
