@@ -185,7 +185,8 @@ TEST_F(Usage, DoctorTellsWhatWillRun) {
   const Outcome outcome = weft({"doctor"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
-  for (const char* word : {"GPU", "CPU", "threads", "mnist", "WebP", "TIFF", "HEIC", "MPI", "NCCL"}) {
+  for (const char* word :
+       {"GPU", "CPU", "threads", "mnist", "WebP", "TIFF", "HEIC", "MPI", "NCCL"}) {
     EXPECT_NE(outcome.out.find(word), std::string::npos) << word << "\n" << outcome.out;
   }
 }

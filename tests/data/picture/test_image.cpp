@@ -142,7 +142,8 @@ TEST(Image, OtherFilesAreRefused) {
   };
   refused({}, {"file", "empty file"});
   refused(text("this is a text file\n"), {"file", "not a picture"});
-  refused(text("GIF88a......"), {"not a picture", "expected PNG, JPEG, GIF, WebP, TIFF, HEIC, AVIF, BMP"});
+  refused(text("GIF88a......"),
+          {"not a picture", "expected PNG, JPEG, GIF, WebP, TIFF, HEIC, AVIF, BMP"});
   refused(text("GIF89a"), {"damaged picture"});
   refused(text("P2 1 1 255\n0\n"), {"not a picture", "binary PNM"});
   refused(text("\x89PNG\r\n\x1a\n"), {"damaged picture"});
