@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "engine/text.h"
+
 namespace weft::data {
 namespace {
 
@@ -19,7 +21,7 @@ using Owned = std::unique_ptr<T, void (*)(const T*)>;
 
 void check(const heif_error& error, const std::string& name) {
   if (error.code == heif_error_Ok) return;
-  const std::string what = str("libheif says: ", error.message);
+  const std::string what = str("libheif says: ", shown(error.message));
   const bool unknown =
       error.code == heif_error_Unsupported_feature || error.code == heif_error_Unsupported_filetype;
   throw unknown ? unsupported_picture(name, what) : damaged_picture(name, what);

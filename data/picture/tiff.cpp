@@ -17,6 +17,7 @@
 
 #include "data/picture/exif.h"
 #include "data/picture/other_formats.h"
+#include "engine/text.h"
 
 namespace weft::data {
 namespace {
@@ -129,7 +130,7 @@ Picture decode_deep(TIFF* tiff, Picture picture, const std::string& name, int sa
   }
   for (std::size_t y = 0; y < static_cast<std::size_t>(picture.height); ++y) {
     if (TIFFReadScanline(tiff, samples.data() + y * row, static_cast<std::uint32_t>(y), 0) != 1) {
-      throw damaged_picture(name, str("libtiff says: ", source.problem));
+      throw damaged_picture(name, str("libtiff says: ", shown(source.problem)));
     }
   }
   if (inverted) {
@@ -150,7 +151,7 @@ Picture decode_tiff(std::span<const std::uint8_t> file, const std::string& name,
   }
   Source source{file};
   const Tiff tiff = open(source);
-  if (tiff == nullptr) throw damaged_picture(name, str("libtiff says: ", source.problem));
+  if (tiff == nullptr) throw damaged_picture(name, str("libtiff says: ", shown(source.problem)));
   find_page(tiff.get(), name);
   const auto width = field<std::uint32_t>(tiff.get(), TIFFTAG_IMAGEWIDTH);
   const auto height = field<std::uint32_t>(tiff.get(), TIFFTAG_IMAGELENGTH);
@@ -177,11 +178,12 @@ Picture decode_tiff(std::span<const std::uint8_t> file, const std::string& name,
                    orientation, name);
   }
   char problem[1024] = "";
-  if (TIFFRGBAImageOK(tiff.get(), problem) == 0) throw unsupported_picture(name, problem);
+  if (TIFFRGBAImageOK(tiff.get(), problem) == 0)
+    throw unsupported_picture(name, str("libtiff says: ", shown(problem)));
   std::vector<std::uint32_t> pixels(std::size_t{width} * height);
   // Rows as the file has them: libtiff turns no picture that lies on its side.
   if (TIFFReadRGBAImageOriented(tiff.get(), width, height, pixels.data(), orientation, 1) == 0) {
-    throw damaged_picture(name, str("libtiff says: ", source.problem));
+    throw damaged_picture(name, str("libtiff says: ", shown(source.problem)));
   }
   const bool has_alpha = shows_ground(tiff.get());
   const bool is_grey = samples <= 2 && field<std::uint16_t>(tiff.get(), TIFFTAG_PHOTOMETRIC) <=
