@@ -34,6 +34,8 @@ constexpr ReadLayout kLayouts[] = {
     {"tables", "`mnist_train.csv`, `mnist_test.csv`, with or without a header", "Kaggle, pjreddie"},
     {"tables", "`train.csv` with `label`, `test.csv` without", "Kaggle's digit-recognizer"},
     {"tables", "`.tsv`, `;`, tabs or blanks, `.csv.gz`, quoted fields", "pandas, spreadsheets"},
+    {"tables", "`X_train.csv`, `y_train.csv`, ...", "pandas, scikit-learn"},
+    {"tables", "`train/`, `test/` with tables or arrays in them", "some"},
     {"tables", "UTF-16", "Excel"},
     {"tables", "`emotion,pixels,Usage`", "FER2013"},
     {"tables", "`optdigits.tra`, `optdigits.tes`; `zip.train.gz`, `zip.test.gz`", "UCI, USPS"},

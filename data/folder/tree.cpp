@@ -164,6 +164,12 @@ void name_classes(const Classes& classes, const TreePath& where, PictureTree& tr
     throw bad(where / empty->first,
               str("no pictures in it, which leaves one class, ", only->first, kExpected));
   }
+  const auto unread =
+      std::find_if(tree.left_out.begin(), tree.left_out.end(),
+                   [](const std::string& file) { return has_ending_of_unread_picture(file); });
+  if (count == 0 && unread != tree.left_out.end()) {
+    throw bad(where / *unread, "a picture of a format that is not read: save it as JPEG or PNG");
+  }
   if (count == 0 && classes.size() > 1) {
     throw bad(where, str("no pictures below it, and no data that is read; its folders are ",
                          classes.begin()->first, "/ and ", classes.size() - 1,

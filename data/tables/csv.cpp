@@ -238,4 +238,23 @@ CsvImages read_csv(TableText& text, const std::string& label, const std::string&
   return images;
 }
 
+LabelledValues rows_of(const CsvImages& images, Split set) {
+  const LabelledValues& all = images.values;
+  LabelledValues part{
+      .where = all.where, .channels = all.channels, .height = all.height, .width = all.width};
+  const auto pixels = all.channels * all.height * all.width;
+  for (std::int64_t row = 0; row < all.count; ++row) {
+    if (images.sets[static_cast<std::size_t>(row)] != set) continue;
+    const auto take = [&](const auto& from, auto& to) {
+      if (from.empty()) return;
+      to.insert(to.end(), from.begin() + row * pixels, from.begin() + (row + 1) * pixels);
+    };
+    take(all.bytes, part.bytes);
+    take(all.floats, part.floats);
+    part.labels.push_back(all.labels[static_cast<std::size_t>(row)]);
+    ++part.count;
+  }
+  return part;
+}
+
 }  // namespace weft::data

@@ -18,6 +18,9 @@ struct CsvImages {
   std::vector<Split> sets;  // of each row; empty where no column tells it
 };
 
+// The rows of one set, where a column tells it.
+LabelledValues rows_of(const CsvImages& images, Split set);
+
 // The columns are those of columns_of(). A table with fewer than 4 values in a row is none of
 // images, and gives none. Colours are taken to stand together, red, green and blue of
 // each pixel. A row is refused, with its line, when it has not as many fields as the first one or

@@ -17,6 +17,7 @@
 #include "data/tables/csv.h"
 #include "data/tables/csv_columns.h"
 #include "data/tables/emnist.h"
+#include "data/tables/label_column.h"
 #include "data/tables/named_arrays.h"
 #include "data/tables/pickled_arrays.h"
 #include "engine/error.h"
@@ -144,6 +145,13 @@ class TableLoader {
 
   // Nothing when no file holds images.
   std::optional<Dataset> finish(const std::string& where) {
+    for (Table& table : unlabelled_) {
+      if (take_labels(table.values, table.set, label_columns_)) {
+        tables_.push_back(std::move(table));
+      } else {
+        say(str("passed over ", table.values.where, ", which has no labels"));
+      }
+    }
     if (!tables_.empty() && !arrays_.empty()) {
       throw bad(where, str(tables_.front().values.where, " and ", arrays_.front().where,
                            " both hold images: --data with one of them says which"));
@@ -178,17 +186,25 @@ class TableLoader {
   void add_csv(const Source& source) {
     Bytes bytes;
     std::optional<TableText> text = source.open_text(memory_);
-    if (!text) {
-      bytes = from_utf16(source.read(memory_));
-      text.emplace(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    const auto in_memory = [&] {
+      return TableText({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    };
+    if (!text) bytes = from_utf16(source.read(memory_));
+    TableText again = text ? std::move(*text) : in_memory();
+    if (std::optional<std::vector<std::string>> labels = read_label_column(again)) {
+      label_columns_.push_back({source.where, set_of(stem_of(source.name)), std::move(*labels)});
+      return;
     }
+    text = source.open_text(memory_);
+    if (!text) text.emplace(in_memory());
     CsvImages images =
         read_csv(*text, options_.label_column, usual_label_, options_.shape, source.where);
     if (images.values.count == 0) {
       return say(str("passed over ", source.where, ", which holds no images"));
     }
     if (images.values.labels.empty()) {
-      return say(str("passed over ", source.where, ", which has no labels"));
+      unlabelled_.push_back({std::move(images.values), set_of(stem_of(source.name))});
+      return;
     }
     usual_label_ = images.label;
     const std::string stem = stem_of(source.name);
@@ -205,25 +221,6 @@ class TableLoader {
       Table part{rows_of(images, set), set};
       if (part.values.count > 0) tables_.push_back(std::move(part));
     }
-  }
-
-  static LabelledValues rows_of(const CsvImages& images, Split set) {
-    const LabelledValues& all = images.values;
-    LabelledValues part{
-        .where = all.where, .channels = all.channels, .height = all.height, .width = all.width};
-    const auto pixels = all.channels * all.height * all.width;
-    for (std::int64_t row = 0; row < all.count; ++row) {
-      if (images.sets[static_cast<std::size_t>(row)] != set) continue;
-      const auto take = [&](const auto& from, auto& to) {
-        if (from.empty()) return;
-        to.insert(to.end(), from.begin() + row * pixels, from.begin() + (row + 1) * pixels);
-      };
-      take(all.bytes, part.bytes);
-      take(all.floats, part.floats);
-      part.labels.push_back(all.labels[static_cast<std::size_t>(row)]);
-      ++part.count;
-    }
-    return part;
   }
 
   void add_array(const std::string& name, const std::string& where, const Bytes& bytes) {
@@ -289,7 +286,8 @@ class TableLoader {
   const std::uint64_t memory_;  // in bytes that are free; 0: unknown
   std::string usual_label_;
   bool is_emnist_ = false;
-  std::vector<Table> tables_;
+  std::vector<Table> tables_, unlabelled_;
+  std::vector<LabelColumn> label_columns_;
   std::vector<NamedArray> arrays_;
 };
 
@@ -321,6 +319,15 @@ std::vector<Source> sources_in(const TreePath& path) {
     }
     sources.push_back({name, (path / name).string(), kind_of(name), path / name});
   }
+  if (!sources.empty()) return sources;
+  for (const std::string& set : list_folder(path).folders) {  // train/x.npy, test/x.npy
+    if (!split_name(set)) continue;
+    for (const std::string& name : list_folder(path / set).files) {
+      if (!is_table(name) || sources.size() == kMostTables) continue;
+      const TreePath file = path / set / name;
+      sources.push_back({set + "_" + name, file.string(), kind_of(name), file});
+    }
+  }
   return sources;
 }
 
@@ -351,8 +358,7 @@ std::optional<Dataset> load_sources(std::vector<Source> sources, const TreePath&
 }  // namespace
 
 bool holds_tables(const TreePath& folder) {
-  const std::vector<std::string> files = list_folder(folder).files;
-  return std::any_of(files.begin(), files.end(), is_table);
+  return !sources_in(folder).empty();
 }
 
 std::optional<Dataset> load_tables(const TreePath& path, const FolderOptions& options) {

@@ -11,12 +11,13 @@ namespace weft::data {
 
 inline constexpr std::string_view kTableFormats = "CSV, .npy, .npz and .pkl files";
 
-// Does the folder have files of these formats?
+// Does the folder have files of these formats, or folders of sets, such as train/, with them?
 bool holds_tables(const TreePath& folder);
 
 // What `path` holds: a file, or a folder with such files.
 //   x.csv, x.tsv, x.csv.gz   csv.h. Of several, their names tell the sets: mnist_train.csv and
-//                            mnist_test.csv. One without labels is passed over.
+//                            mnist_test.csv. One without labels is passed over, unless
+//                            a table of one column has as many for its set.
 //   x.npz                    its arrays (named_arrays.h); of several files, those of all of them.
 //   *.npy                    images and labels in pairs (named_arrays.h).
 //   *.pkl, *.pickle, *.p     arrays in a Python pickle (pickled_arrays.h), gzip or not.

@@ -620,5 +620,73 @@ def _(root):
         (root / f"{part}-labels-idx1-ubyte").write_bytes(idx(y))
 
 
+@layout("tables in train/ and test/")
+def _(root):
+    write_csv(root / "train" / "digits_train.csv", pixel_rows(12))
+    write_csv(root / "test" / "digits_test.csv", pixel_rows(6))
+
+
+@layout("X.npy and y.npy in train/ and test/")
+def _(root):
+    for part, count in (("train", 12), ("test", 6)):
+        (root / part).mkdir()
+        for name, array in zip("Xy", arrays(count)):
+            numpy.save(root / part / f"{name}.npy", array)
+
+
+@layout("X_train.csv and y_train.csv")
+def _(root):
+    for part, count in (("train", 12), ("test", 6)):
+        rows = pixel_rows(count)
+        write_csv(root / f"X_{part}.csv", [row[1:] for row in rows], [f"p{i}" for i in range(256)])
+        write_csv(root / f"y_{part}.csv", [row[:1] for row in rows], ["label"])
+
+
+@layout("csvTrainImages and csvTrainLabel, without headers")
+def _(root):
+    for part, count in (("Train", 12), ("Test", 6)):
+        rows = pixel_rows(count)
+        write_csv(root / f"csv{part}Images {count}x256.csv", [row[1:] for row in rows])
+        write_csv(root / f"csv{part}Label {count}x1.csv", [row[:1] for row in rows])
+
+
+@layout("CelebA: a table of forty answers", honest=True)
+def _(root):
+    rows = []
+    for i in range(18):
+        save(root / "img_align_celeba" / f"{i:06}.jpg", i % 3, colour=True)
+        rows.append([f"{i:06}.jpg", 1 if i % 2 else -1, 1, -1])
+    write_csv(root / "list_attr_celeba.csv", rows, ["image_id", "Male", "Smiling", "Young"])
+
+
+@layout("classes of TIFF files", honest=True)
+def _(root):
+    for i in range(18):
+        save(root / CLASSES[i % 3] / f"{i}.tif", i % 3, colour=True)
+
+
+@layout("original/ and resized_64/ of the same classes", honest=True)
+def _(root):
+    for i in range(18):
+        for kind in ("original", "resized_64"):
+            save(root / kind / CLASSES[i % 3] / f"{i}.png", i % 3)
+
+
+@layout("a test set that lacks a class", 12, 4)
+def _(root):
+    for part, count, classes in (("train", 12, 3), ("test", 4, 2)):
+        for i in range(count):
+            save(root / part / CLASSES[i % classes] / f"{i}.png", i % classes)
+
+
+@layout("Stanford Cars of Kaggle: boxes and a column Class", 15, 3)
+def _(root):
+    rows = []
+    for i in range(18):
+        save(root / "cars_train" / f"{i:05}.jpg", i % 3, colour=True)
+        rows.append([1, 2, 3, 4, i % 3 + 1, f"{i:05}.jpg"])
+    write_csv(root / "cardatasettrain.csv", rows, ["x1", "y1", "x2", "y2", "Class", "image"])
+
+
 if __name__ == "__main__":
     sys.exit(layouts.main())

@@ -268,5 +268,32 @@ TEST_F(Csv, LinesOfATextInMemoryAndInAFile) {
   });
 }
 
+TEST_F(Csv, LabelsInATableOfTheirOwn) {
+  write("X_train.csv", "a,b,c,d\n1,2,3,4\n5,6,7,8\n1,2,3,9\n");
+  write("y_train.csv", "label\n7\n5\n7\n");
+  write("X_test.csv", "a,b,c,d\n5,6,7,9\n");
+  write("y_test.csv", "label\n5\n");
+  EXPECT_EQ(load().train.labels.size(), 3u);
+  EXPECT_EQ(load().test.labels, std::vector<std::int32_t>{0});
+  write("X_test.csv", "a,b,c,d\n5,6,7,9\n1,2,3,8\n");
+  write("y_test.csv", "label\n5\n7\n");
+  const Dataset dataset = load();
+  EXPECT_EQ(dataset.class_names, (std::vector<std::string>{"5", "7"}));
+  EXPECT_EQ(dataset.train.labels, (std::vector<std::int32_t>{1, 0, 1}));
+  EXPECT_EQ(dataset.test.labels, (std::vector<std::int32_t>{0, 1}));
+  write("y_train.csv", "7\n5\n");  // fewer than images, and without a header
+  expect_refused("", "a test set without a training set");
+}
+
+TEST_F(Csv, TablesInTheFoldersOfTheSets) {
+  std::filesystem::create_directories(path("train"));
+  std::filesystem::create_directories(path("test"));
+  write("train/digits.csv", rows(6));
+  write("test/digits.csv", rows(3, 6));
+  const Dataset dataset = load();
+  EXPECT_EQ(dataset.train.count, 6);
+  EXPECT_EQ(dataset.test.count, 3);
+}
+
 }  // namespace
 }  // namespace weft::data
