@@ -14,6 +14,10 @@
 #define STRCASECMP strcasecmp
 #define STRNCASECMP strncasecmp
 #define STRCPY(to, bytes, from) strcpy(to, from)
+#define FOPEN(file, name, mode) (file = fopen(name, mode))
+#define FOPEN_FAIL(result) (result == NULL)
+#define SSCANF sscanf
+#define SPRINTF sprintf
 #ifndef EXIT_WAIVED
 #define EXIT_WAIVED 2
 #endif
@@ -22,6 +26,13 @@ inline int stringRemoveDelimiter(char delimiter, const char* text) {
   int start = 0;
   while (text[start] == delimiter && text[start] != '\0') ++start;
   return start;
+}
+
+// Where the ending of a name begins, behind the last point; 0 and a null pointer without one.
+inline int getFileExtension(char* name, char** ending) {
+  char* const point = strrchr(name, '.');
+  *ending = point == nullptr ? nullptr : point + 1;
+  return point == nullptr ? 0 : static_cast<int>(point + 1 - name);
 }
 
 namespace weft::host_cuda::lab {
@@ -40,6 +51,13 @@ inline const char* flag(int count, const char** words, const char* name) {
 
 inline bool checkCmdLineFlag(int count, const char** words, const char* name) {
   return weft::host_cuda::lab::flag(count, words, name) != nullptr;
+}
+// `value` stays as it is where the flag has none.
+template <class T>
+bool getCmdLineArgumentValue(int count, const char** words, const char* name, T* value) {
+  const char* const found = weft::host_cuda::lab::flag(count, words, name);
+  if (found != nullptr && *found != '\0') *value = static_cast<T>(atoi(found));
+  return found != nullptr;
 }
 inline int getCmdLineArgumentInt(int count, const char** words, const char* name) {
   const char* const value = weft::host_cuda::lab::flag(count, words, name);

@@ -2,6 +2,7 @@
 // prints: GPU Device 0: "Ampere" with compute capability 8.0
 // prints: 
 // prints: n is 7, name is unset, 5 s is 64 cores
+// prints: n is 7, and it ends in cu
 // prints: close: 1 0, time: 1, file: not found
 #define N 4
 #define T 1
@@ -20,6 +21,13 @@ int main() {
   getCmdLineArgumentString(3, words, "name", &name);
   printf("n is %d, name is %s, %s is %d cores\n", getCmdLineArgumentInt(3, words, "n"), name == nullptr ? "unset" : name,
          checkCmdLineFlag(3, words, "quick") ? "5 s" : "?", _ConvertSMVer2Cores(8, 0));
+
+  int value = 0;
+  char program[] = "a.b.cu", *ending, text[40];
+  getCmdLineArgumentValue(3, words, "n", &value);
+  getFileExtension(program, &ending);
+  SPRINTF(text, "n is %d, and it ends in %s", value, ending);
+  printf("%s\n", text);
 
   StopWatchInterface* timer = nullptr;
   sdkCreateTimer(&timer);
