@@ -30,12 +30,21 @@ endif()
 find_path(HEIF_INCLUDE_DIR libheif/heif.h)
 find_library(HEIF_LIBRARY heif)
 set(WEFT_HEIF OFF)
-if(HEIF_INCLUDE_DIR AND HEIF_LIBRARY)
+if(HEIF_INCLUDE_DIR AND HEIF_LIBRARY AND NOT WEFT_PACKAGE)  # with encoders under the GPL, 25 MB
   set(WEFT_HEIF ON)
 else()
   message(STATUS "libheif is not found: this build will refuse HEIC and AVIF pictures")
 endif()
 find_path(LIBARCHIVE_INCLUDE_DIR archive.h)  # reads .npz files and archives of tables
+if(WEFT_PACKAGE)  # the shared library wants libxml2 and ICU, 35 MB, for formats that are not asked for
+  foreach(part archive nettle lzma zstd)
+    find_library(WEFT_STATIC_${part} lib${part}.a REQUIRED)
+    list(APPEND libarchive ${WEFT_STATIC_${part}})
+  endforeach()
+  find_library(BZIP2_LIBRARY bz2 REQUIRED)  # whose static one is for programs only
+  list(APPEND libarchive ${BZIP2_LIBRARY})
+  set(LIBARCHIVE_LIBRARY "${libarchive}" CACHE STRING "" FORCE)
+endif()
 find_library(LIBARCHIVE_LIBRARY archive)
 set(WEFT_LIBARCHIVE OFF)
 if(LIBARCHIVE_INCLUDE_DIR AND LIBARCHIVE_LIBRARY)

@@ -3,17 +3,17 @@
 include(CMakePackageConfigHelpers)
 set(libraries weft_flags weft_engine weft_kernels weft_layers weft_distributed weft_data weft_models)
 install(TARGETS ${libraries} EXPORT weft-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS weft RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS weft RUNTIME_DEPENDENCY_SET weft_dependencies
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+if(TARGET weft-host-cuda)  # to which weft hands over
+  install(TARGETS weft-host-cuda RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program OPTIONAL)
+endif()
 if(TARGET weft_mpi)
   install(TARGETS weft_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft)
 endif()
 # What `weft lab` compiles and links programs with: the folder that it has in a build too.
 if(TARGET weft_lab)
-  set(lab ${CMAKE_INSTALL_LIBDIR}/weft/lab)
-  install(FILES $<TARGET_FILE:weft_lab> ${PROJECT_BINARY_DIR}/lab/settings DESTINATION ${lab})
-  install(DIRECTORY engine host_cuda DESTINATION ${lab} FILES_MATCHING PATTERN "*.h" PATTERN "*.inc")
-  install(DIRECTORY lab/api lab/runtime lab/toolkit DESTINATION ${lab}/lab
-          FILES_MATCHING PATTERN "*.h" PATTERN "*.inc" PATTERN "lab.ld")
+  install_lab(${CMAKE_INSTALL_LIBDIR}/weft/lab program)
 endif()
 # What the program says of itself: the manual page, and completion for three shells.
 function(install_page path)
@@ -23,7 +23,7 @@ function(install_page path)
     file(MAKE_DIRECTORY \"\${folder}\")
     message(STATUS \"Installing: \${page}\")
     execute_process(COMMAND \"$<TARGET_FILE:weft>\" ${ARGN} OUTPUT_FILE \"\${page}\"
-                    COMMAND_ERROR_IS_FATAL ANY)")
+                    COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)
 endfunction()
 install_page(man/man1/weft.1 man)
 install_page(bash-completion/completions/weft completion bash)
@@ -44,3 +44,6 @@ write_basic_package_version_file(weft-config-version.cmake COMPATIBILITY SameMin
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/weft-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/weft-config-version.cmake
         DESTINATION ${package_dir})
+if(WEFT_PACKAGE)
+  include(cmake/package.cmake)
+endif()

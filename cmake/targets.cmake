@@ -267,3 +267,12 @@ function(weft_onnx_library)
   endif()
   target_link_libraries(weft_onnx PRIVATE weft_onnx_libraries)
 endfunction()
+
+# install_licences(FOLDER COMPONENT [EXCLUDE_FROM_ALL])   of what a package brings along
+function(install_licences folder)
+  install(CODE "
+    set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${folder}\")
+    file(MAKE_DIRECTORY \"\${folder}\")
+    execute_process(COMMAND \"${PROJECT_SOURCE_DIR}/packaging/licences.sh\" \"$<TARGET_FILE:weft>\"
+                    OUTPUT_FILE \"\${folder}/LICENCES.txt\" COMMAND_ERROR_IS_FATAL ANY)" COMPONENT ${ARGN})
+endfunction()

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <unordered_map>
+#include <utility>
 
 #include "engine/error.h"
 #include "engine/extent.h"
@@ -321,10 +322,12 @@ class Recorder : public RequestListener {
       const std::string path = line.substr(at, line.rfind(':', end - 1) - at);
       at = end + kBetween.size();
       if (trace_.sources.contains(path)) continue;
-      std::ifstream file(std::filesystem::path(WEFT_SOURCE_DIR) / path);
-      if (!file) file.open(path);  // a program of `weft lab`
-      if (!file) continue;
-      trace_.sources[path] = {std::istreambuf_iterator<char>(file), {}};
+      std::string text = source_text(path);
+      if (text.empty()) {  // a program of `weft lab`
+        std::ifstream file(path);
+        text = {std::istreambuf_iterator<char>(file), {}};
+      }
+      if (!text.empty()) trace_.sources[path] = std::move(text);
     }
   }
 

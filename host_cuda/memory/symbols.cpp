@@ -12,10 +12,15 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <mutex>
 #include <string_view>
+
+#ifdef WEFT_WITH_BACKTRACE
+#include <backtrace.h>
+#endif
 
 #include "engine/error.h"
 #include "engine/extent.h"
@@ -93,21 +98,18 @@ std::string variable_name(const std::string& name) {
   return last.substr(0, last.find('['));
 }
 
-std::string output_of(const std::string& command) {
-  std::string text;
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return text;
-  for (char buffer[512]; std::fgets(buffer, sizeof buffer, pipe) != nullptr;) text += buffer;
-  pclose(pipe);
-  return text;
-}
-
 // addr2line's "/path/to/weft/kernels/x.cu:31 (discriminator 2)" becomes "kernels/x.cu:31".
 std::string within_project(std::string line) {
   line = line.substr(0, line.find(" (discriminator"));
   line = std::filesystem::path(line).lexically_normal().string();  // ccache leaves build/../
   const std::string root = std::string(WEFT_SOURCE_DIR) + "/";
-  return line.starts_with(root) ? line.substr(root.size()) : line;
+  if (line.starts_with(root)) return line.substr(root.size());
+  // libbacktrace does not know the folder that the paths of ccache are relative to.
+  const std::size_t name = line.find_first_not_of("./");
+  const bool is_kernel =
+      name != std::string::npos && line.starts_with("../") &&
+      (line.compare(name, 8, "kernels/") == 0 || line.compare(name, 7, "engine/") == 0);
+  return is_kernel ? line.substr(name) : line;
 }
 
 // Parts of the names of this layer's headers, in the tree, in a build and installed.
@@ -118,8 +120,8 @@ constexpr std::string_view kOwnHeaders[] = {"host_cuda/include/", "host_cuda/lan
 std::recursive_mutex names_mutex;  // of what is known of addresses
 std::map<const void*, std::string> known_lines;
 
-// What addr2line -i says of one address: a line per inlined call, innermost first. Those of this
-// layer's own headers say nothing.
+// `lines`: of one address, a line per inlined call, innermost first. Those of this layer's own
+// headers say nothing.
 std::string joined_lines(const std::string& lines) {
   std::string text;
   for (std::size_t at = 0; at < lines.size();) {
@@ -161,6 +163,44 @@ const Variable* nearest(const std::vector<Variable>& all, std::uintptr_t address
 
 }  // namespace
 
+#ifdef WEFT_WITH_BACKTRACE  // a package: the program addr2line may not be there
+namespace {
+
+std::string lines_at(const void* site) {
+  static backtrace_state* const state = backtrace_create_state(nullptr, 1, nullptr, nullptr);
+  std::string lines;
+  const auto add = [](void* to, std::uintptr_t, const char* file, int line, const char*) {
+    if (file != nullptr) *static_cast<std::string*>(to) += str(file, ':', line, '\n');
+    return 0;
+  };
+  backtrace_pcinfo(
+      state, reinterpret_cast<std::uintptr_t>(site) - 1, add, [](void*, const char*, int) {},
+      &lines);
+  return lines;
+}
+
+}  // namespace
+
+void find_source_lines(const std::vector<const void*>& wanted) {
+  const std::lock_guard lock(names_mutex);
+  for (const void* site : wanted) {
+    if (!known_lines.contains(site)) known_lines[site] = joined_lines(lines_at(site));
+  }
+}
+#else
+namespace {
+
+std::string output_of(const std::string& command) {
+  std::string text;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return text;
+  for (char buffer[512]; std::fgets(buffer, sizeof buffer, pipe) != nullptr;) text += buffer;
+  pclose(pipe);
+  return text;
+}
+
+}  // namespace
+
 // addr2line reads all debug information anew each time, so one call asks for many addresses.
 void find_source_lines(const std::vector<const void*>& wanted) {
   const std::lock_guard lock(names_mutex);
@@ -190,6 +230,19 @@ void find_source_lines(const std::vector<const void*>& wanted) {
       at = end == lines.size() ? end : next + 1;
     }
   }
+}
+#endif
+
+std::string source_text(const std::string& name) {
+  std::error_code unknown;
+  const auto folder = std::filesystem::canonical(image().file, unknown).parent_path();
+  for (const std::filesystem::path& root :
+       {std::filesystem::path(WEFT_SOURCE_DIR), folder / "source", folder / "../source",
+        folder / "../lib/weft/source"}) {
+    std::ifstream file(root / name);
+    if (file) return {std::istreambuf_iterator<char>(file), {}};
+  }
+  return "";
 }
 
 const std::vector<Variable>& shared_variables() {

@@ -40,6 +40,9 @@ std::string kernel_name(const Call& call);
 inline constexpr const char* kUnknownLine = "an unknown line";
 // "kernels/reduce/rungs/interleaved.cu:31", and where that was inlined, for a return address.
 std::string source_line(const void* site);
+// The text of a file that source_line() names, from the sources of this build or of an installed
+// package; empty where it is in neither.
+std::string source_text(const std::string& file);
 // Looks up those of many return addresses at once, so that source_line() knows them.
 void find_source_lines(const std::vector<const void*>& sites);
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <sstream>
 
 #include "data/files/file_io.h"
 #include "engine/error.h"
@@ -102,8 +103,13 @@ Toolchain find_toolchain(const fs::path& weft) {
   tools.lab = lab_folder(weft);
   const std::map<std::string, std::string> settings = read_settings(tools.lab);
   tools.cxx = compiler(settings);
-  const auto boost_context = settings.find("boost_context");
-  if (boost_context != settings.end()) tools.boost_context = boost_context->second;
+  const auto libraries = settings.find("libraries");
+  if (libraries != settings.end()) {
+    std::istringstream names(libraries->second);
+    for (std::string name; std::getline(names, name, ';');) {
+      tools.libraries.push_back((tools.lab / name).string());  // or an absolute path
+    }
+  }
   run_tool({tools.cxx, "--version"}, &tools.state);
   tools.is_clang = tools.state.find("clang") != std::string::npos;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(
@@ -155,9 +161,10 @@ std::vector<std::string> link_command(const Toolchain& tools,
                                       const fs::path& program) {
   std::vector<std::string> words = {tools.cxx};
   words.insert(words.end(), inputs.begin(), inputs.end());
+  words.push_back((tools.lab / "libweft_lab.a").string());
+  words.insert(words.end(), tools.libraries.begin(), tools.libraries.end());
   words.insert(words.end(),
-               {(tools.lab / "libweft_lab.a").string(), tools.boost_context,
-                "-Wl,-u,weft_lab_begin", openmp ? "-fopenmp" : "-pthread", "-lm",
+               {"-Wl,-u,weft_lab_begin", openmp ? "-fopenmp" : "-pthread", "-lm",
                 "-Wl,--wrap=main,--wrap=exit,--wrap=printf,--wrap=puts",
                 "-Wl,--wrap=putchar,--wrap=__assert_fail,--wrap=malloc,--wrap=free",
                 "-Wl,-T," + (tools.lab / "lab/runtime/lab.ld").string(), "-o", program.string()});

@@ -14,8 +14,8 @@ struct Toolchain {
   std::filesystem::path lab;  // the folder with the headers, the library and the linker script
   std::string cxx;            // the compiler's path
   bool is_clang = false;
-  std::string boost_context;  // the path of Boost.Context's library
-  std::string state;          // another text when the compiler or a file of the lab is another one
+  std::vector<std::string> libraries;  // of host-cuda, by their paths: Boost.Context
+  std::string state;  // another text when the compiler or a file of the lab is another one
 };
 
 // `weft` is this program, beside or above which the lab's folder is. $CXX chooses the compiler.

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 
 #include "engine/error.h"
 #include "engine/timings.h"
@@ -95,7 +96,10 @@ void hand_over_to_host_cuda(const CLI::App& app, const Action& action) {
   const bool asked = device != nullptr && device->get_type_name() == kDeviceType &&
                      device->count() > 0 && device->as<std::string>() == "host-cuda";
   if (built_for_host_cuda() || !(asked || action.on_host_cuda)) return;
-  become((this_program().parent_path() / "weft-host-cuda").string(), command_line());
+  const char* other =
+      std::getenv("WEFT_HOST_CUDA_PROGRAM");  // a wheel has it as a module of Python
+  become(other != nullptr ? other : (this_program().parent_path() / "weft-host-cuda").string(),
+         command_line());
 }
 
 Device select_device(const DeviceFlags& flags) {
