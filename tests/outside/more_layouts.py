@@ -659,7 +659,7 @@ def _(root):
     write_csv(root / "list_attr_celeba.csv", rows, ["image_id", "Male", "Smiling", "Young"])
 
 
-@layout("classes of TIFF files", honest=True)
+@layout("classes of TIFF files", 15, 3)
 def _(root):
     for i in range(18):
         save(root / CLASSES[i % 3] / f"{i}.tif", i % 3, colour=True)
