@@ -14,7 +14,7 @@ shift
 build=$here/build/package
 export WEFT_BACKEND=cpu CMAKE_BUILD_PARALLEL_LEVEL=${WEFT_JOBS:-$(nproc)}
 export CC=${CC:-/usr/bin/gcc} CXX=${CXX:-/usr/bin/g++}  # whatever a PYTHON was built with
-# Two builds give the same bytes: the time in them is that of the last commit.
+# The time in them is that of the last commit, so that it does not differ between two builds.
 SOURCE_DATE_EPOCH=$(git -C "$here" log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 settings=(WEFT_PACKAGE=ON WEFT_MPI=OFF WEFT_ONNX=ON WEFT_PRECOMPILE=OFF WEFT_FOR_PIP=OFF CMAKE_INSTALL_LIBDIR=lib)
