@@ -62,8 +62,8 @@ std::vector<std::uint8_t> table_of(const Step& step, const Value& in, const Valu
   std::vector<float> x(static_cast<std::size_t>(256 * channels)), y(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::size_t c = i % in.steps.step.size();
-    const auto byte = static_cast<float>(i / in.steps.step.size());
-    x[i] = byte * in.steps.step[c] + in.steps.offset[c];
+    const std::size_t byte = i / in.steps.step.size();
+    x[i] = static_cast<float>(byte) * in.steps.step[c] + in.steps.offset[c];
   }
   const Shape shape =
       step.input_shape.rank() == 4 ? Shape{256, channels, 1, 1} : Shape{256, channels};
