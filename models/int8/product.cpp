@@ -88,7 +88,8 @@ Steps Steps::of_pixels(const ModelInfo& info) {
 
 Steps Steps::of_range(const ValueRange& range, std::int64_t channels) {
   const float least = std::min(0.0f, range.least), most = std::max(0.0f, range.most);
-  const float step = most > least ? most / 255 - least / 255 : 1.0f;
+  const float steps = most / 255 - least / 255;
+  const float step = steps > 1e-30f ? steps : 1.0f;  // nothing varies that much less
   const int zero = static_cast<int>(std::lrint(-least / step));
   const auto count = static_cast<std::size_t>(channels);
   return {std::vector<float>(count, step),

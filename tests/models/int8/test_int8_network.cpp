@@ -200,6 +200,10 @@ TEST(Int8Network, RefusesModelsThatItCannotTake) {
   EXPECT_NO_THROW(make());
   EXPECT_TRUE(test::throws(ErrorKind::usage, "expected images of 288 bytes",
                            [&] { Int8Network(model).logits(std::span(set.images).first(287)); }));
+  model.info.ranges.assign(model.info.ranges.size(), {-1e-44f, 1e-45f});  // of a stranger's file
+  for (const float logit : Int8Network(model).logits(set.images)) {
+    EXPECT_TRUE(std::isfinite(logit));
+  }
   model.parameters[3] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_TRUE(test::throws(ErrorKind::data, "not a number", make));
   EXPECT_TRUE(test::throws(ErrorKind::data, "not a number", [&] { measure_ranges(model, set); }));
