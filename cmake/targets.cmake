@@ -167,57 +167,33 @@ function(weft_library folder)
     endif()
   elseif(folder STREQUAL "data")
     add_library(weft_data_libraries INTERFACE)  # what its objects are linked with
-    target_link_libraries(weft_data_libraries INTERFACE ZLIB::ZLIB $<$<BOOL:${WEFT_WEBP}>:${WEBP_LIBRARY}>
-                          $<$<BOOL:${WEFT_TIFF}>:${TIFF_LIBRARY}> $<$<BOOL:${WEFT_HEIF}>:${HEIF_LIBRARY}>
-                          $<$<BOOL:${WEFT_LIBDEFLATE}>:${LIBDEFLATE_LIBRARY}>
-                          $<$<BOOL:${WEFT_LIBARCHIVE}>:${LIBARCHIVE_LIBRARY}> ${CMAKE_DL_LIBS})
+    target_link_libraries(weft_data_libraries INTERFACE ZLIB::ZLIB ${CMAKE_DL_LIBS})
     target_link_libraries(weft_data PRIVATE ZLIB::ZLIB fmt::fmt ${CMAKE_DL_LIBS}
                           $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
     target_include_directories(weft_data SYSTEM PRIVATE ${STB_INCLUDE_DIR})
-    if(WEFT_WEBP)
-      target_include_directories(weft_data SYSTEM PRIVATE ${WEBP_INCLUDE_DIR})
-      target_link_libraries(weft_data PRIVATE ${WEBP_LIBRARY})
-      set_source_files_properties(${PROJECT_SOURCE_DIR}/data/picture/webp.cpp PROPERTIES
-        COMPILE_DEFINITIONS WEFT_WITH_WEBP)
-      set(webp_version WEFT_WITH_WEBP)
-    endif()
-    if(WEFT_TIFF)
-      target_include_directories(weft_data SYSTEM PRIVATE ${TIFF_INCLUDE_DIR})
-      target_link_libraries(weft_data PRIVATE ${TIFF_LIBRARY})
-      set_source_files_properties(${PROJECT_SOURCE_DIR}/data/picture/tiff.cpp PROPERTIES
-        COMPILE_DEFINITIONS WEFT_WITH_TIFF)
-      set(tiff_version WEFT_WITH_TIFF)
-    endif()
-    if(WEFT_HEIF)
-      target_include_directories(weft_data SYSTEM PRIVATE ${HEIF_INCLUDE_DIR})
-      target_link_libraries(weft_data PRIVATE ${HEIF_LIBRARY})
-      set_source_files_properties(${PROJECT_SOURCE_DIR}/data/picture/heif.cpp PROPERTIES
-        COMPILE_DEFINITIONS WEFT_WITH_HEIF)
-      set(heif_version WEFT_WITH_HEIF)
-    endif()
-    if(WEFT_LIBARCHIVE)
-      target_include_directories(weft_data SYSTEM PRIVATE ${LIBARCHIVE_INCLUDE_DIR})
-      target_link_libraries(weft_data PRIVATE ${LIBARCHIVE_LIBRARY})
-      set_source_files_properties(${PROJECT_SOURCE_DIR}/data/files/archive.cpp PROPERTIES
-        COMPILE_DEFINITIONS WEFT_WITH_LIBARCHIVE)
-      set(libarchive_version WEFT_WITH_LIBARCHIVE)
-    endif()
+    # Libraries that a build may lack, and the source that each is for.
+    set(known "")
+    foreach(use WEBP:picture/webp TIFF:picture/tiff HEIF:picture/heif LIBDEFLATE:files/gzip LIBARCHIVE:files/archive)
+      string(REGEX MATCH "(.*):(.*)" use ${use})
+      set(library ${CMAKE_MATCH_1})
+      set(source ${PROJECT_SOURCE_DIR}/data/${CMAKE_MATCH_2}.cpp)
+      if(WEFT_${library})
+        target_include_directories(weft_data SYSTEM PRIVATE ${${library}_INCLUDE_DIR})
+        target_link_libraries(weft_data PRIVATE ${${library}_LIBRARY})
+        target_link_libraries(weft_data_libraries INTERFACE ${${library}_LIBRARY})
+        set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS WEFT_WITH_${library})
+        list(APPEND known WEFT_WITH_${library})
+      endif()
+    endforeach()
     if(WEFT_HDF5)
       target_include_directories(weft_data SYSTEM PRIVATE ${HDF5_INCLUDE_DIR})
       set_source_files_properties(${PROJECT_SOURCE_DIR}/data/arrays/hdf5.cpp PROPERTIES
         COMPILE_DEFINITIONS "WEFT_WITH_HDF5;WEFT_HDF5_LIBRARY=\"${WEFT_HDF5_LIBRARY}\"")
     endif()
-    if(WEFT_LIBDEFLATE)
-      target_include_directories(weft_data SYSTEM PRIVATE ${LIBDEFLATE_INCLUDE_DIR})
-      target_link_libraries(weft_data PRIVATE ${LIBDEFLATE_LIBRARY})
-      set_source_files_properties(${PROJECT_SOURCE_DIR}/data/files/gzip.cpp PROPERTIES
-        COMPILE_DEFINITIONS WEFT_WITH_LIBDEFLATE)
-      set(libdeflate_version WEFT_WITH_LIBDEFLATE)
-    endif()
     file(STRINGS ${STB_INCLUDE_DIR}/stb_image.h stb_version LIMIT_COUNT 1)  # it has no macro for it
     string(REGEX MATCH "[0-9]+[.][0-9]+" stb_version "${stb_version}")
     set_source_files_properties(${PROJECT_SOURCE_DIR}/data/files/library_versions.cpp PROPERTIES
-      COMPILE_DEFINITIONS "WEFT_STB_VERSION=\"${stb_version}\";${webp_version};${tiff_version};${heif_version};${libdeflate_version};${libarchive_version}")
+      COMPILE_DEFINITIONS "WEFT_STB_VERSION=\"${stb_version}\";${known}")
     # Where stb_image has no SIMD, its transforms of hostile coefficients overflow.
     set_source_files_properties(${PROJECT_SOURCE_DIR}/data/picture/stb.cpp PROPERTIES
       COMPILE_OPTIONS -fwrapv SKIP_PRECOMPILE_HEADERS ON)
