@@ -32,8 +32,9 @@ struct Hdf5Content {
 // where files are read.
 std::string no_hdf5_reason();
 
-// Throws usage where no HDF5 file can be read, and data for a file that is damaged, leads to other
-// files, or holds more than `most_bytes` of numbers or much more than its own size.
+// Throws usage where no HDF5 file can be read. Throws data for a file that is damaged or leads to
+// other files. It also does for one with more than `most_bytes` of numbers, or many more than the
+// file has room for.
 Hdf5Content read_hdf5(std::span<const std::uint8_t> file, std::uint64_t most_bytes,
                       const std::string& where);
 

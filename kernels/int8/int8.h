@@ -2,20 +2,22 @@
 // Convolution of bytes, for inference on the CPU: images of unsigned bytes, filters of signed ones,
 // exact sums in 32-bit integers, and ReLU and max pooling before the sums are rounded again.
 //
-//   real value of a byte of x    (x - zero point) * scale, the same for all of x
-//   real value of a filter       filter[o] * scale[o], one scale for each output channel
-//   sum[n,p,q,o]                 bias[o] + sum over r, s, c of x[n, p sh + r - ph, q sw + s - pw,
-//   c]
-//                                filter[o,r,s,c], where padding has the bytes `padding`
-//   z[n,u,v,o]                   the largest sum of a window, times factor[o] in fp32
-//   bytes                        y = zero + the integer nearest to z, cut to 0..255
-//   reals                        y = z
+//   z[n,p,q,o]       bias[o] + sum of x[n, p sh + r - ph, q sw + s - pw, c] filter[o,r,s,c] over
+//                    r, s and c; in the padding x is the bytes `padding`
+//   pooled[n,u,v,o]  the largest z of a window, times factor[o] in fp32
+//   y as bytes       zero + the integer nearest to pooled, cut to 0..255
+//   y as reals       pooled
 //
-// Images lie with their channels last: (n, h, w, c). Filters take values of -63 to 63, because
-// processors without VNNI add two products in 16 bits: 2 * 255 * 63 fits. All processors give the
-// same bits. The scheme is that of Jacob et al., Quantization and Training of Neural Networks for
-// Efficient Integer-Arithmetic-Only Inference, CVPR 2018, with a scale for each filter as
-// Krishnamoorthi, Quantizing deep convolutional networks for efficient inference, 2018, has it.
+// A byte of x stands for (x - zero point) scale, and a filter for its bytes times a scale of its
+// own. The caller puts both into bias and factor. Images lie with their channels last:
+// (n, h, w, c).
+//
+// Filters take values of -63 to 63. Processors without VNNI add two products in 16 bits, and
+// 2 * 255 * 63 fits. All instruction sets give the same bits.
+//
+// The scheme is that of Jacob et al., Quantization and Training of Neural Networks for Efficient
+// Integer-Arithmetic-Only Inference, CVPR 2018. A scale for each filter is from Krishnamoorthi,
+// Quantizing deep convolutional networks for efficient inference, 2018.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +70,7 @@ struct Int8Call {
   const std::uint8_t* padding = nullptr;  // (c,): the bytes of padding
   std::int64_t ph = 1, pw = 1;            // the window of max pooling, which is also its stride
   int zero = 0;                           // of y, where it is bytes
-  bool relu = false;                      // z = max(0, z); for bytes, y is no less than `zero`
+  bool relu = false;                      // pooled = max(0, pooled)
 };
 
 // Bytes that a call needs besides its operands, at an address that 8 divides.

@@ -3,8 +3,9 @@
 //
 // Convolutions and linear layers multiply bytes (kernels/int8/int8.h), with the batch
 // normalisation, ReLU and max pooling behind them. Every other layer computes in fp32, between
-// conversions. An image has the same logits to the bit in a batch of any size, on any number of
-// threads and, where no layer computes in fp32, on every processor.
+// conversions. An image has the same logits to the bit in a batch of any size and on any number of
+// threads. Where all layers are products with what is folded into them, it has them with every
+// instruction set, too.
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "data/arrays/half.h"
 #include "tests/data/files.h"
 #include "tests/support/folder.h"
 
@@ -242,6 +243,26 @@ TEST(Npy, ReadsFilesAsItParsesBytes) {
   expect_error(ErrorKind::data, {"missing.npy", "No such file"},
                [&] { read_npy((folder / "missing.npy").string()); });
   expect_error(ErrorKind::data, {"regular file"}, [&] { read_npy(folder.path().string()); });
+}
+
+// Between two halves lies the even one of them; a float that is a half is that half.
+TEST(Half, IsTheNearestOne) {
+  for (int bits = 0; bits < 0x7c00; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    const float value = from_half(half);
+    ASSERT_EQ(to_half(value), half);
+    ASSERT_EQ(to_half(-value), half | 0x8000);
+    if (bits + 1 == 0x7c00) continue;
+    const float next = from_half(static_cast<std::uint16_t>(bits + 1));
+    const float middle = (value + next) / 2;
+    ASSERT_EQ(to_half(middle), bits % 2 == 0 ? bits : bits + 1) << bits;
+    ASSERT_EQ(to_half(std::nextafter(middle, 0.0f)), bits) << bits;
+    ASSERT_EQ(to_half(std::nextafter(middle, next)), bits + 1) << bits;
+  }
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(to_half(std::nextafter(65520.0f, 0.0f)), 0x7bff);
+  for (const float large : {65520.0f, 1e9f, infinity}) EXPECT_EQ(to_half(large), 0x7c00) << large;
+  EXPECT_TRUE(std::isnan(from_half(to_half(std::nanf("")))));
 }
 
 TEST(Npy, WritingRefusesBytesThatDoNotFillTheShape) {
