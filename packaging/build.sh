@@ -4,6 +4,7 @@
 #
 #   packaging/build.sh OUT [PYTHON...]
 #
+# scikit-build-core clears the build folder when the PYTHON is another, so all is compiled for each; with ccache that is short.
 # What ./run installs has to be there, and libzstd-dev, libbz2-dev, liblzma-dev and nettle-dev; auditwheel, the build
 # backend and CMake come from PyPI. WEFT_JOBS: how many compilers run at once.
 set -euo pipefail
@@ -17,7 +18,9 @@ export CC=${CC:-/usr/bin/gcc} CXX=${CXX:-/usr/bin/g++}  # whatever a PYTHON was 
 # The time in them is that of the last commit, so that it does not differ between two builds.
 SOURCE_DATE_EPOCH=$(git -C "$here" log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
-settings=(WEFT_PACKAGE=ON WEFT_MPI=OFF WEFT_ONNX=ON WEFT_PRECOMPILE=OFF WEFT_FOR_PIP=OFF CMAKE_INSTALL_LIBDIR=lib)
+precompiled=ON  # a compiler cache finds less with it
+[[ ${CMAKE_CXX_COMPILER_LAUNCHER:-} == *ccache* ]] && precompiled=OFF
+settings=(WEFT_PACKAGE=ON WEFT_MPI=OFF WEFT_ONNX=ON WEFT_PRECOMPILE=$precompiled WEFT_FOR_PIP=OFF CMAKE_INSTALL_LIBDIR=lib)
 for setting in ${WEFT_SETTINGS:-}; do settings+=("$setting"); done
 
 wheel() {  # PYTHON
@@ -35,4 +38,18 @@ for python in "${@:-python3}"; do wheel "$python"; done
 tools=$(ls -d "$build"-tools-*/bin | head -n 1)
 PATH=$tools:$PATH cmake --build "$build" --target weft weft-host-cuda weft_lab
 (cd "$build" && "$tools/cpack" -B "$out" && rm -rf "$out/_CPack_Packages")
+
+# Each package brings along all that its programs and modules are linked with, but for glibc.
+unpacked=$(mktemp -d)
+trap 'rm -rf "$unpacked"' EXIT
+mkdir "$unpacked/archive"
+tar -xf "$out"/weft-*.tar.xz -C "$unpacked/archive"
+dpkg-deb -x "$out"/weft_*.deb "$unpacked/deb"
+"$here/packaging/needs.sh" "$unpacked/archive" "$unpacked"/archive/*/bin/weft*
+"$here/packaging/needs.sh" "$unpacked/deb" "$unpacked"/deb/usr/bin/weft*
+for wheel in "$out"/weft-*.whl; do
+  folder=$unpacked/$(basename "$wheel")
+  python3 -m zipfile -e "$wheel" "$folder"
+  "$here/packaging/needs.sh" "$folder" "$folder"/weft/_*.so "$folder/weft/bin/weft"
+done
 ls -l "$out"

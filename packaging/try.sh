@@ -23,7 +23,7 @@ for argument in "$@"; do
   version=$(chroot "$root" python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   rm -rf "$root/weft"
   mkdir -p "$root/weft/wheels"
-  cp "$here/in_root.sh" "$packages"/weft* "$root/weft/"
+  cp "$here/in_root.sh" "$here/needs.sh" "$packages"/weft* "$root/weft/"
   tar -xf "$packages"/weft-*.tar.xz -C "$root/weft"  # here: such a root has no xz
   python3 -m pip download --quiet --only-binary :all: --no-deps --python-version "$version" --implementation cp \
     --platform manylinux_2_28_x86_64 --platform manylinux2014_x86_64 --dest "$root/weft/wheels" numpy
@@ -38,13 +38,11 @@ with socket.socket() as s:
     cd /weft
     echo "$0: archive"
     archive=$(echo /weft/weft-*/bin/weft)
-    for program in "$archive"*; do
-      others=$(ldd "$program" | grep -v -e linux-vdso -e "/lib/weft/" -e "/ld-linux" -e "lib[cm]\.so\.6" || true)
-      [ -z "$others" ] || { echo "$program needs what is not in the archive: $others"; exit 1; }
-    done
+    bash needs.sh "${archive%/bin/weft}" "$archive"*
     bash in_root.sh archive "$archive"
     echo "$0: .deb"
     dpkg -i weft_*.deb >deb.log 2>&1 || { cat deb.log; exit 1; }
+    bash needs.sh /usr/lib/weft /usr/bin/weft*
     bash in_root.sh deb weft
     dpkg -r weft >>deb.log
     echo "$0: wheel"
@@ -53,6 +51,8 @@ with socket.socket() as s:
     from=$EPOCHREALTIME
     venv/bin/pip install --quiet --no-index --find-links . --find-links wheels weft
     awk "BEGIN { printf \"wheel | is installed | %.1f s\n\", $EPOCHREALTIME - $from }"
+    inside=$(venv/bin/python -c "import pathlib, weft; print(pathlib.Path(weft.__file__).parent)")
+    bash needs.sh "$inside/.." "$inside"/_*.so "$inside/bin/weft"
     bash in_root.sh wheel /weft/venv/bin/weft
     venv/bin/python -m weft doctor --versions | head -n 3
     venv/bin/python -c "
