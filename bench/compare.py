@@ -4,7 +4,7 @@
 
     bench/compare.py BEFORE.jsonl AFTER.jsonl [--slower PERCENT] [--yardsticks]
     bench/compare.py --old build/old/weft --new build/cuda/weft gemm conv [--turns 6] [--device cuda]
-    bench/compare.py --spread RUN.jsonl RUN.jsonl...
+    bench/compare.py --spread RUN.jsonl RUN.jsonl... [--out bench/results/spread-gemm-h200.json]
 
 A row is a family, a problem and a variant. Prints per family how many rows both runs have and the median of the times
 after over the times before, then every row that takes longer by more than PERCENT (default: 3) and whose intervals do
@@ -28,6 +28,7 @@ import subprocess
 import sys
 import tempfile
 
+from machine import write_result
 
 ENOUGH = 6  # repeats: the median lies outside of fewer with a probability above 5 %
 
@@ -142,23 +143,26 @@ def alternate(old, new, families, more, count):
 
 
 def spread(runs, percent):
-    """The text of how far the ratios of several runs differ, and whether all stay within."""
-    lines, far, worst = [], 0, {}
+    """[(family, problem, variant, the ratio of each run)] of the rows that all runs have, the text of how far they differ, and
+    whether all stay within."""
+    rows = []
     for key in runs[0]:
         ratios = [run[key]["ratio"]["median"] for run in runs if key in run and run[key]["ok"] and "ratio" in run[key]]
-        if len(ratios) < len(runs):
-            continue
-        apart = 100 * (max(ratios) / min(ratios) - 1)
-        before, count = worst.get(key[0], (0, 0))
-        worst[key[0]] = max(before, apart), count + 1
-        if apart > percent:
-            far += 1
-            lines.append(f"apart: {key[0]}: {key[1]}: {key[2]}: {min(ratios):.3f} to {max(ratios):.3f}, {apart:.1f} %")
-    head = [f"{'family':<16} {'ratios':>7} {'largest spread':>15}"]
-    head += [f"{family:<16} {count:>7} {apart:>13.1f} %" for family, (apart, count) in worst.items()]
-    total = sum(count for _, count in worst.values())
-    return "\n".join(head + lines + [f"{total} ratios of {len(runs)} runs: {far} differ by more than {percent:g} %"]), \
-        total > 0 and far == 0
+        if len(ratios) == len(runs):
+            rows.append((*key, ratios))
+    far = [row for row in rows if apart(row) > percent]
+    lines = [f"{'family':<16} {'ratios':>7} {'largest spread':>15}"]
+    for family in dict.fromkeys(row[0] for row in rows):
+        of_family = [apart(row) for row in rows if row[0] == family]
+        lines.append(f"{family:<16} {len(of_family):>7} {max(of_family):>13.1f} %")
+    lines += [f"apart: {row[0]}: {row[1]}: {row[2]}: {min(row[3]):.3f} to {max(row[3]):.3f}, {apart(row):.1f} %" for row in far]
+    lines.append(f"{len(rows)} ratios of {len(runs)} runs: {len(far)} differ by more than {percent:g} %")
+    return rows, "\n".join(lines), bool(rows) and not far
+
+
+def apart(row):
+    """By how many percent the largest ratio of a row is above the least."""
+    return 100 * (max(row[3]) / min(row[3]) - 1)
 
 
 def main():
@@ -173,6 +177,7 @@ def main():
     parser.add_argument("--device", default="auto")
     parser.add_argument("--seconds", default="0.2", help="of each measurement, as for weft bench")
     parser.add_argument("--spread", action="store_true", help="how far several runs of one program differ")
+    parser.add_argument("--out", type=pathlib.Path, help="with --spread: write the ratios as JSON")
     wanted = parser.parse_args()
     if wanted.turns < ENOUGH:
         parser.error(f"--turns: expected {ENOUGH} or more, which an interval of 95 % takes, found {wanted.turns}")
@@ -181,7 +186,10 @@ def main():
     if wanted.spread:
         if len(wanted.words) < 2:
             parser.error("--spread: expected two files or more")
-        text, holds = spread([rows_of(pathlib.Path(word), False)[0] for word in wanted.words], wanted.percent)
+        runs = [rows_of(pathlib.Path(word), False) for word in wanted.words]
+        rows, text, holds = spread([run for run, _ in runs], wanted.percent)
+        if wanted.out:
+            write_result(wanted.out, {"machine": runs[0][1], "runs": len(runs), "rows": rows})
     elif wanted.old:
         old, new = alternate(wanted.old, wanted.new, wanted.words, ["--device", wanted.device, "--seconds", wanted.seconds],
                              wanted.turns)

@@ -92,8 +92,8 @@ stage_spread() {
     build/cuda/weft bench train --models fast,mlp --seeds 10 --no-yardsticks --device cuda --json "$OUT/spread-train-$run.json" ||
       return
   done
-  python3 bench/compare.py --spread "$OUT"/spread-train-?.json
-  python3 bench/compare.py --spread "$OUT"/spread-?.jsonl
+  python3 bench/compare.py --spread "$OUT"/spread-train-?.json --out "$OUT/spread-train-cuda.json"
+  python3 bench/compare.py --spread "$OUT"/spread-?.jsonl --out "$OUT/spread-kernels-cuda.json"
 }
 
 stage_mend() { python3 bench/mend_fast.py --weft build/cuda/weft --device cuda --json "$OUT/mend-fast.json"; }

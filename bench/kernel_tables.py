@@ -394,7 +394,8 @@ def layers_table(results, family):
         lines.append(line)
     machine = results.machine
     text = [f"{machine['name']}, commit {machine['commit']}, `weft bench {family}:layers`; calls in a CUDA graph, operands in "
-            "the L2 cache, beside the fastest algorithm of cuBLAS, whose masks and row sums are further kernels that are not timed:", ""]
+            "the L2 cache, beside the fastest algorithm of cuBLAS. Masks and row sums are in its time: in its epilogue, or by a kernel of Weft's "
+            "behind it, whichever is faster:", ""]
     return "\n".join(text + markdown(["layer, pass: m x n x k", "fp32", "cuBLAS", "ratio", "tf32", "cuBLAS", "ratio"], lines))
 
 

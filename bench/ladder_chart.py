@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The picture of README.md: the GEMM ladder at 4096 cubed. A bar is the speed relative to cuBLAS, which is the line."""
+"""The picture of a ladder, such as README.md's of GEMM. A bar is the speed relative to the yardstick, which is the line."""
 import kernel_tables
 
 PROBLEM = "4096 x 4096 x 4096"
 # By accuracy: the title of the group, the colour of its bars, and what the yardstick computes in.
 GROUPS = [("As accurate as fp32", "#3b6ea5", "fp32"), ("Operands rounded to tf32", "#c77d1e", "tf32"),
           ("Matrices of bf16", "#3f8f5b", "bf16")]
-LEFT, RIGHT, WIDTH, ROW, TITLE, TOP = 150, 110, 860, 19, 28, 78
+LEFT, RIGHT, WIDTH, ROW, TITLE, TOP = 220, 110, 860, 19, 28, 78
 LINE = "#b3261e"
 
 
@@ -24,8 +24,13 @@ def groups_of(ladder):
             yield title, colour, rows, ladder.yardsticks[arithmetic]
 
 
-def chart(results):
-    groups = list(groups_of(kernel_tables.Ladder(results, "gemm", PROBLEM)))
+def chart(results, family="gemm", beginning=PROBLEM):
+    """"" where nothing was measured beside a yardstick."""
+    ladder = kernel_tables.Ladder(results, family, beginning)
+    groups = list(groups_of(ladder))
+    if not groups:
+        return ""
+    names = list(dict.fromkeys(peer["variant"].split(" ")[0].rstrip(",") for *_, peer in groups))
     most = max(peer["seconds"] / row["seconds"] for _, _, rows, peer in groups for row in rows)
     height = TOP + sum(TITLE + ROW * len(rows) for _, _, rows, _ in groups) + 40
 
@@ -35,23 +40,22 @@ def chart(results):
     machine = results.machine
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
              'font-family="Helvetica, Arial, sans-serif" role="img" '
-             'aria-label="The speed of each rung of the GEMM ladder, relative to cuBLAS">',
+             f'aria-label="The speed of each rung of {family}, relative to {" and ".join(names)}">',
              f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#ffffff"/>',
-             text(20, 30, "The GEMM ladder: one product of two 4096 x 4096 matrices", 17, weight="bold"),
-             text(20, 50, f"Speed relative to cuBLAS at the same accuracy, and TFLOP/s, on an {machine['name']}", 12.5, "#59636e"),
-             text(place(1), TOP, "cuBLAS", 12.5, LINE, "middle", "bold")]
+             text(20, 30, f"The ladder of {family}: {ladder.title}", 17, weight="bold"),
+             text(20, 50, f"Speed relative to {' and '.join(names)} at the same accuracy, on an {machine['name']}", 12.5, "#59636e"),
+             text(place(1), TOP, " and ".join(names), 12.5, LINE, "middle", "bold")]
     y = TOP
     for title, colour, rows, peer in groups:
-        parts.append(text(LEFT, y + 20, f"{title} (cuBLAS: {peer['flops_per_second'] / 1e12:.3g})", 12.5, colour, weight="bold"))
+        parts.append(text(LEFT, y + 20, f"{title} ({peer['variant']}: {kernel_tables.rate_of(peer)})", 12.5, colour, weight="bold"))
         y += TITLE
         for row in rows:
             parts.append(text(LEFT - 8, y + 13.5, row["variant"], anchor="end"))
             width = place(peer["seconds"] / row["seconds"]) - LEFT
             parts.append(f'<rect x="{LEFT}" y="{y + 3}" width="{width:.1f}" height="{ROW - 5}" fill="{colour}"/>')
-            parts.append(text(WIDTH - RIGHT + 58, y + 13.5, f"{row['flops_per_second'] / 1e12:#.3g}".rstrip("."), anchor="end"))
+            parts.append(text(WIDTH - 20, y + 13.5, kernel_tables.rate_of(row), anchor="end"))
             y += ROW
     parts.append(f'<line x1="{place(1):.1f}" y1="{TOP + 6}" x2="{place(1):.1f}" y2="{y + 4}" stroke="{LINE}" stroke-width="1.8"/>')
-    parts.append(text(WIDTH - RIGHT + 58, TOP, "TFLOP/s", 12, "#59636e", "end"))
-    parts.append(text(20, height - 14, f"weft bench gemm at commit {machine['commit']}, CUDA {machine['cuda']}; medians. "
+    parts.append(text(20, height - 14, f"weft bench {family} at commit {machine['commit']}, CUDA {machine['cuda']}; medians. "
                       "Drawn from bench/results by bench/ladder_chart.py.", 11, "#59636e"))
     return "\n".join(parts + ["</svg>"]) + "\n"

@@ -19,6 +19,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import compare  # noqa: E402
 import error_chart  # noqa: E402
 import gpu_state  # noqa: E402
 import kernel_tables  # noqa: E402
@@ -29,6 +30,7 @@ import scaling_tables  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What `weft bench all` measured, each file at one commit, the newest first.
+LAYERS = [ROOT / "bench/results/gemm-layers-h200.jsonl"]  # of `weft bench gemm:layers` alone, newer than those in KERNELS
 KERNELS = [ROOT / "bench/results/kernels-h200.jsonl", ROOT / "bench/results/kernels-h100.jsonl"]
 MARKERS = "<!-- {}: begin (bench/update_readme.py) -->", "<!-- {}: end -->"
 
@@ -49,7 +51,7 @@ def median_of(row, key):
 
 
 # These runs gave `weft train` a flag that its defaults do not have, and the pages of that time did not show it.
-HIDDEN_FLAG, MEASURED_WITH_IT = "--calibration-split 0", ["ddf583b", "69d9681", "29384d6", "6f958b3"]
+HIDDEN_FLAG, MEASURED_WITH_IT = "--calibration-split 0", ["ddf583b", "29384d6", "6f958b3"]
 
 
 def command_of(row):
@@ -115,6 +117,21 @@ def training_results():
 
 def training_tables():
     return "\n\n".join("\n".join(table_of(result)) for result in training_results())
+
+
+def spread_table():
+    """How far several runs of one program differ on one machine; see compare.py."""
+    lines = []
+    for path in sorted((ROOT / "bench/results").glob("spread-*.json")):
+        result = json.loads(path.read_text())
+        machine = result["machine"]
+        for family in dict.fromkeys(row[0] for row in result["rows"]):
+            of_family = sorted(compare.apart(row) for row in result["rows"] if row[0] == family)
+            lines.append([family, machine.get("name") or machine["gpu"], machine["commit"], str(result["runs"]),
+                          str(len(of_family)), str(sum(one > 3 for one in of_family)),
+                          f"{statistics.median(of_family):.1f} %", f"{of_family[-1]:.1f} %"])
+    return "\n".join(kernel_tables.markdown(
+        ["family", "GPU", "commit", "runs", "ratios", "apart by more than 3 %", "median", "largest"], lines))
 
 
 def command_tables():
@@ -223,7 +240,7 @@ def highlights(results):
 def pages_of(results, catalogue):
     """(path, sections between markers) and (path, whole text) of everything that is written from the results."""
     sections = {ROOT / "README.md": {"results": highlights(results)},
-                ROOT / "bench/README.md": {"results": training_tables(), "commands": command_tables(),
+                ROOT / "bench/README.md": {"results": training_tables(), "commands": command_tables(), "spread": spread_table(),
                                            "kernels": kernel_tables_of(results, kernel_tables.is_on_a_ladder)}}
     records = [json.loads(path.read_text()) for path in sorted((ROOT / "bench/results").glob("record-*.json"))]
     sections[ROOT / "bench/RECORDS.md"] = {"records": record.page(records)}
@@ -233,6 +250,7 @@ def pages_of(results, catalogue):
         ROOT / "bench/results/scaling.md":
             scaling_tables.page(sorted((ROOT / "bench/results").glob("scaling-*.json")))}
     errors = sorted((ROOT / "bench/results").glob("errors-*.jsonl"))
+    layer_runs = [kernel_tables.Results(path, catalogue) for path in LAYERS]
     whole[ROOT / "bench/results/fp32-errors.md"] = error_chart.page(errors)
     if errors:
         whole[ROOT / "bench/results/fp32-errors.svg"] = error_chart.chart(errors)
@@ -242,7 +260,7 @@ def pages_of(results, catalogue):
         sections[ROOT / "kernels" / folder / "README.md"] = {"measured": kernel_tables.readme_table(ladders, family)}
         if family not in kernel_tables.SINGLE:
             every = kernel_tables_of(results, lambda row: row["family"] == family)
-            layers = next((one for one in results if any(map(kernel_tables.is_layer, one.of(family)))), None)
+            layers = next((one for one in [*layer_runs, *results] if any(map(kernel_tables.is_layer, one.of(family)))), None)
             whole[ROOT / f"bench/results/{family}.md"] = kernel_tables.full_page(
                 ladders, family, every, kernel_tables.layers_table(layers, family) if layers else "")
     return sections, whole
