@@ -211,8 +211,10 @@ Shape Call::check(const char* what, const Array& array, nb::dlpack::dtype expect
           Shape::kMaxRank);
   const Shape shape(std::span<const std::int64_t>(array.shape_ptr(), array.ndim()));
   if (array.dtype() != expected) {
+    const bool bytes = expected == nb::dtype<std::uint8_t>();  // which are scaled before
+    const std::string hint = written || bytes ? "" : dtype_hint(what, array.library, expected);
     throw nb::type_error(str(name_, ": ", what, " is ", dtype_name(array.dtype()), " ", shape,
-                             ", expected ", expected_name(expected, array.dtype()))
+                             ", expected ", expected_name(expected, array.dtype()), hint)
                              .c_str());
   }
   require(rank < 0 || shape.rank() == rank, what, " has shape ", shape, ", expected ", rank,

@@ -62,6 +62,22 @@ struct Results : nb::object {
   using nb::object::object;
   static constexpr auto Name = nb::detail::const_name("tuple[weft._typing.Result, ...]");
 };
+// Two or three of them, so that a type checker knows how many.
+template <std::size_t kCount>
+struct ResultsOf : Results {
+  static_assert(kCount == 2 || kCount == 3);
+  ResultsOf() = default;
+  ResultsOf(Results all) : Results(std::move(all)) {}  // NOLINT: what results() returns
+  static constexpr auto Name = nb::detail::const_name<kCount == 2>(
+      "tuple[weft._typing.Result, weft._typing.Result]",
+      "tuple[weft._typing.Result, weft._typing.Result, weft._typing.Result]");
+};
+// Counts, and the edges of bins.
+struct CountsAndEdges : nb::object {
+  using nb::object::object;
+  static constexpr auto Name =
+      nb::detail::const_name("tuple[weft._typing.Result, numpy.typing.NDArray[numpy.float64]]");
+};
 // An array of NumPy, whatever the arguments are.
 struct NumpyResult : nb::object {
   using nb::object::object;
@@ -87,6 +103,11 @@ struct Argument {
 void check_argument(const Argument& argument);
 // "numpy.ascontiguousarray(x) makes a copy that is", in the words of the library of an array.
 std::string contiguous_hint(const char* what, Library library);
+// "; numpy.asarray(x, \"float32\") is", likewise.
+std::string dtype_hint(const char* what, Library library, nb::dlpack::dtype expected);
+// A copy of an array by its library in the dtype of this name; "int" is the library's own integer,
+// and "bool" says where a number is above 0.
+nb::object in_dtype(const nb::object& array, Library library, std::string_view dtype);
 // Tells PyTorch's autograd that a tensor has other values, so that a backward pass that needs the
 // old ones raises.
 void tell_autograd(nb::handle changed);

@@ -2,6 +2,7 @@
 // The tables of rungs, what this build and this machine can do, and how text is printed.
 #include "kernels/catalogue.h"
 
+#include "data/versions/build_info.h"
 #include "engine/text.h"
 #include "kernels/isa.h"
 #include "python/bindings/arrays.h"
@@ -42,6 +43,9 @@ nb::typed<nb::list, Family> families() {
 
 Row build_info() {
   nb::dict info;
+  info["version"] = weft::build_info().version;
+  info["commit"] = weft::build_info().commit;
+  info["commit_date"] = weft::build_info().commit_date;
   info["cuda"] = built_with_cuda() && !built_for_host_cuda();
   info["cuda_architectures"] = text(built_cuda_architectures());
   info["cpu"] = text(device_properties(Device::cpu()).name);
@@ -82,7 +86,7 @@ void bind_catalogue(nb::module_& m) {
   m.def(
       "html_text", [](const std::string& text) { return html_text(text); }, "text"_a,
       "A printable text for an element or an attribute of HTML.");
-  m.attr("version") = WEFT_VERSION;
+  m.attr("version") = weft::build_info().version;
 }
 
 }  // namespace weft::python

@@ -50,9 +50,9 @@ Result conv2d(const Array& x, const Array& w, const OptionalArray& bias, const E
   return call.result();
 }
 
-Results conv2d_backward(const Array& dy, const Array& x, const Array& w, const Extents& stride,
-                        const Extents& padding, const std::string& variant,
-                        const std::string& mode) {
+ResultsOf<3> conv2d_backward(const Array& dy, const Array& x, const Array& w, const Extents& stride,
+                             const Extents& padding, const std::string& variant,
+                             const std::string& mode) {
   Call call("conv2d_backward");
   const auto in = call.input<float>("x", x, 4);
   const auto filters = call.input<float>("w", w, 4);
@@ -85,9 +85,9 @@ kernels::ReluPoolDims relu_pool_dims(const Call& call, const ConvDims& conv, con
   return dims;
 }
 
-Results conv2d_relu_pool(const Array& x, const Array& w, const OptionalArray& bias,
-                         const Extents& padding, const Extents& pool, const std::string& variant,
-                         const std::string& mode) {
+ResultsOf<2> conv2d_relu_pool(const Array& x, const Array& w, const OptionalArray& bias,
+                              const Extents& padding, const Extents& pool,
+                              const std::string& variant, const std::string& mode) {
   Call call("conv2d_relu_pool");
   const auto in = call.input<float>("x", x, 4);
   const auto filters = call.input<float>("w", w, 4);
@@ -107,9 +107,9 @@ Results conv2d_relu_pool(const Array& x, const Array& w, const OptionalArray& bi
   return call.results();
 }
 
-Results conv2d_relu_pool_backward(const Array& dy, const Array& argmax, const Array& x,
-                                  const Array& w, const Extents& padding, const Extents& pool,
-                                  const std::string& variant, const std::string& mode) {
+ResultsOf<3> conv2d_relu_pool_backward(const Array& dy, const Array& argmax, const Array& x,
+                                       const Array& w, const Extents& padding, const Extents& pool,
+                                       const std::string& variant, const std::string& mode) {
   Call call("conv2d_relu_pool_backward");
   const auto in = call.input<float>("x", x, 4);
   const auto filters = call.input<float>("w", w, 4);

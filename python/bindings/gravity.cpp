@@ -81,8 +81,8 @@ Result nbody_totals(const Array& bodies, const Array& velocities, double softeni
 }
 
 // Steps of a simulation, a few at a time so that it can be interrupted.
-Results nbody(const Array& bodies, const Array& velocities, std::int64_t steps, double dt,
-              double softening, double gravity, const std::string& variant) {
+ResultsOf<2> nbody(const Array& bodies, const Array& velocities, std::int64_t steps, double dt,
+                   double softening, double gravity, const std::string& variant) {
   constexpr double kInteractionsAtOnce = 1e9, kInteractionsOfAStep = 1e3;  // for its overhead
   return of_dtype(bodies, [&]<class T>(T) {
     Call call("nbody");
@@ -116,7 +116,7 @@ Results nbody(const Array& bodies, const Array& velocities, std::int64_t steps, 
   });
 }
 
-Results plummer_sphere(std::int64_t n, std::uint64_t seed) {
+ResultsOf<2> plummer_sphere(std::int64_t n, std::uint64_t seed) {
   Call call("plummer_sphere");
   call.require(n >= 1 && n <= models::kMaxBodies, "n is ", n, ", expected 1 to ",
                models::kMaxBodies);

@@ -185,6 +185,40 @@ std::string contiguous_hint(const char* what, Library library) {
   return str("numpy.ascontiguousarray(", what, ") makes a copy that is");
 }
 
+std::string dtype_hint(const char* what, Library library, nb::dlpack::dtype expected) {
+  const std::string name = dtype_name(expected);
+  switch (library) {
+    case Library::torch:
+      return str("; ", what, ".to(torch.", name, ") is");
+    case Library::cupy:
+    case Library::jax:
+      return str("; ", what, ".astype(\"", name, "\") is");
+    case Library::none:
+      break;
+  }
+  return str("; numpy.asarray(", what, ", \"", name, "\") is");
+}
+
+nb::object in_dtype(const nb::object& array, Library library, std::string_view dtype) {
+  const auto numpy = [](const nb::object& object) {
+    const bool exports = nb::hasattr(object, "__dlpack__") && !nb::hasattr(object, "__array__");
+    return nb::module_::import_("numpy").attr(exports ? "from_dlpack" : "asarray")(object);
+  };
+  if (dtype == "bool") {
+    const nb::object above = array.attr("__gt__")(0);
+    return library == Library::none ? numpy(above)
+                                    : above;  // which has made a scalar of one number
+  }
+  const bool integer = dtype == "int";
+  const nb::str name(dtype.data(), dtype.size());
+  if (library == Library::torch) {
+    return array.attr("to")(nb::module_::import_("torch").attr(integer ? nb::str("int64") : name));
+  }
+  const nb::object type =
+      integer ? nb::borrow(reinterpret_cast<PyObject*>(&PyLong_Type)) : nb::object(name);
+  return (library == Library::none ? numpy(array) : array).attr("astype")(type);
+}
+
 void tell_autograd(nb::handle changed) {
   if (remembered(changed.type()).library != Library::torch) return;
   if (nb::cast<bool>(changed.attr("is_inference")())) return;  // these have no versions

@@ -62,8 +62,8 @@ Result linear(const Array& x, const Array& w, const OptionalArray& bias, bool re
   return call.result();
 }
 
-Results linear_backward(const Array& dy, const Array& x, const Array& w, const std::string& variant,
-                        const std::string& mode) {
+ResultsOf<3> linear_backward(const Array& dy, const Array& x, const Array& w,
+                             const std::string& variant, const std::string& mode) {
   Call call("linear_backward");
   const auto rows = call.input<float>("x", x, 2);
   const auto weights = call.input<float>("w", w, 2);

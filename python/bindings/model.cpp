@@ -10,10 +10,12 @@
 #include "data/ink/colour.h"
 #include "data/ink/preprocess.h"
 #include "data/picture/image.h"
+#include "engine/text.h"
 #include "examples/weft/input/picture_model.h"
 #include "models/answers/calibration.h"
 #include "models/answers/classifier.h"
 #include "models/files/state_dict.h"
+#include "models/int8/ranges.h"
 #include "models/training/runs/run_state.h"
 #include "python/bindings/pictures.h"
 
@@ -36,7 +38,29 @@ void Network::load(std::vector<float> parameters, std::vector<float> buffers) {
   const std::lock_guard lock(mutex_);
   model_.parameters = std::move(parameters);
   model_.buffers = std::move(buffers);
+  model_.info.ranges.clear();
+  int8_.reset();
   upload();
+}
+
+std::vector<float> Network::int8_logits(std::span<const std::uint8_t> pixels) {
+  const std::lock_guard lock(mutex_);
+  if (!int8_) int8_.emplace(model_);
+  return int8_->logits(pixels);
+}
+
+std::vector<std::string> Network::measure_ranges(std::vector<std::uint8_t> pixels, std::int64_t n) {
+  const models::NetworkOptions& network = model_.info.network;
+  data::ImageSet set{.count = n,
+                     .channels = network.channels,
+                     .height = network.height,
+                     .width = network.width,
+                     .images = std::move(pixels),
+                     .labels = std::vector<std::int32_t>(static_cast<std::size_t>(n))};
+  const std::lock_guard lock(mutex_);
+  model_.info.ranges = models::measure_ranges(model_, set);
+  int8_.emplace(model_);
+  return int8_->in_fp32();
 }
 
 std::vector<float> Network::logits(const float* x, std::int64_t n) {
@@ -162,13 +186,52 @@ Input input_of(const Call& at, const Network& network, const Array& x,
   return input;
 }
 
-NumpyResult logits(Network& network, const Array& x, const std::optional<std::string>& layout) {
+// Is it that of bytes? Throws ValueError for another name, and where the model cannot.
+bool parse_int8(const Call& call, const Network& network, const std::string& precision) {
+  call.require(precision == "fp32" || precision == "int8", "precision is ", in_quotes(precision),
+               ", expected \"fp32\" or \"int8\"");
+  if (precision == "fp32") return false;
+  call.require(network.device() == Device::cpu(), "int8 computes on the CPU, and the model is on ",
+               to_string(network.device()));
+  call.require(!network.model().info.ranges.empty(),
+               "the model does not say the ranges of its layers, which int8 needs; "
+               "measure_ranges(images) measures them");
+  return true;
+}
+
+std::vector<float> logits_of(Network& network, const Input& input, bool int8) {
+  return int8 ? network.int8_logits(input.pixels) : network.logits(input.values.data(), input.n);
+}
+
+Input pixels_of(const Call& at, const Network& network, const Array& x,
+                const std::optional<std::string>& layout) {
+  Call call(at.name());
+  call.require_array("x", x, "uint8 pixels");
+  if (x.dtype() != nb::dtype<std::uint8_t>()) {
+    static_cast<void>(call.input<std::uint8_t>("x", x));  // throws, and names what x is
+  }
+  return input_of(call, network, x, layout);
+}
+
+std::vector<std::string> measure_ranges(Network& network, const Array& x,
+                                        const std::optional<std::string>& layout) {
+  const Call call("measure_ranges");
+  Input input = pixels_of(call, network, x, layout);
+  call.require(input.n > 0, "x holds no image");
+  const nb::gil_scoped_release release;
+  return network.measure_ranges(std::move(input.pixels), input.n);
+}
+
+NumpyResult logits(Network& network, const Array& x, const std::optional<std::string>& layout,
+                   const std::string& precision) {
   const Call call("logits");
-  const Input input = input_of(call, network, x, layout);
+  const bool int8 = parse_int8(call, network, precision);
+  const Input input =
+      int8 ? pixels_of(call, network, x, layout) : input_of(call, network, x, layout);
   std::vector<float> all;
   {
     const nb::gil_scoped_release release;
-    all = network.logits(input.values.data(), input.n);
+    all = logits_of(network, input, int8);
   }
   return numpy_of(all, {input.n, network.model().info.network.classes});
 }
@@ -242,7 +305,7 @@ void load_state_dict(Network& network, const nb::typed<nb::dict, nb::str, nb::an
 }
 
 // One picture as the network wants it, in the way of `weft predict`: (channels, height, width).
-std::vector<std::uint8_t> prepared(const models::ModelInfo& info,
+std::vector<std::uint8_t> prepared(const models::ModelInfo& info, const data::Judge& judge,
                                    const std::filesystem::path& path) {
   if (cli::takes_whole_pictures(info)) {
     return cli::prepare_whole(info, data::load_rgb_image(path, info.sample_bits), false).pixels;
@@ -251,11 +314,11 @@ std::vector<std::uint8_t> prepared(const models::ModelInfo& info,
                                     ? data::load_ink_image(path, info.sample_bits)
                                     : data::load_grey_image(path, info.sample_bits);
   return data::prepare_image(image, cli::preprocess_for(info, image), data::Invert::automatic,
-                             path.string(), cli::picture_size(info))
+                             path.string(), cli::picture_size(info), judge)
       .pixels;
 }
 
-NumpyResult prepare(const Network& network, const std::vector<std::string>& paths) {
+NumpyResult prepare(Network& network, const std::vector<std::string>& paths) {
   const models::ModelInfo& info = network.model().info;
   const Pictures one = one_of(info);
   Call call("prepare");
@@ -266,9 +329,11 @@ NumpyResult prepare(const Network& network, const std::vector<std::string>& path
       call.output<std::uint8_t>(one.channels == 1 ? Shape{n, one.height, one.width}
                                                   : Shape{n, one.channels, one.height, one.width});
   call.run([&](const Stream&) {
+    models::Classifier classifier(info, [&](std::span<const std::uint8_t> picture) {
+      return network.logits(models::normalized(picture, info).data(), 1);
+    });
     for (const std::string& path : paths) {
-      const std::vector<std::uint8_t> bytes = prepared(info, path);
-      pixels = std::copy(bytes.begin(), bytes.end(), pixels);
+      pixels = std::ranges::copy(prepared(info, models::judge_by(classifier), path), pixels).out;
     }
   });
   return nb::steal<NumpyResult>(call.result().release());
@@ -276,20 +341,18 @@ NumpyResult prepare(const Network& network, const std::vector<std::string>& path
 
 // Returns each image's probabilities, and whether its answer is unsure.
 nb::typed<nb::tuple, NumpyResult, NumpyResult> answers(Network& network, const Array& x,
-                                                       const std::optional<std::string>& layout) {
+                                                       const std::optional<std::string>& layout,
+                                                       const std::string& precision) {
   const models::ModelInfo& info = network.model().info;
   Call call("predict");
-  call.require_array("x", x, "uint8 pixels");
-  if (x.dtype() != nb::dtype<std::uint8_t>()) {
-    static_cast<void>(call.input<std::uint8_t>("x", x));  // throws, and names what x is
-  }
-  const Input input = input_of(call, network, x, layout);
+  const bool int8 = parse_int8(call, network, precision);
+  const Input input = pixels_of(call, network, x, layout);
   const std::int64_t n = input.n;
   const std::int64_t classes = info.network.classes, elements = network.sample_elements();
   auto* probabilities = call.output<double>({n, classes});
   auto* unsure = call.output<std::uint8_t>({n});
   call.run([&](const Stream&) {
-    const std::vector<float> all = network.logits(input.values.data(), n);
+    const std::vector<float> all = logits_of(network, input, int8);
     for (std::int64_t i = 0; i < n; ++i) {
       const std::vector<float> row(all.begin() + i * classes, all.begin() + (i + 1) * classes);
       const std::vector<double> shares = models::probabilities_of(row, info);
@@ -307,12 +370,13 @@ nb::typed<nb::tuple, NumpyResult, NumpyResult> answers(Network& network, const A
 
 void bind_model(nb::module_& m) {
   nb::class_<Network>(m, "Network", "A trained network; weft.Model is made of it.")
-      .def("logits", &logits, "x"_a, "layout"_a = nb::none())
+      .def("logits", &logits, "x"_a, "layout"_a = nb::none(), "precision"_a = "fp32")
+      .def("measure_ranges", &measure_ranges, "x"_a, "layout"_a = nb::none())
       .def("activations", &activations, "x"_a, "layout"_a = nb::none())
       .def("state_dict", &state_dict)
       .def("load_state_dict", &load_state_dict, "state"_a)
       .def("prepare", &prepare, "paths"_a)
-      .def("answers", &answers, "x"_a, "layout"_a = nb::none())
+      .def("answers", &answers, "x"_a, "layout"_a = nb::none(), "precision"_a = "fp32")
       .def("device", [](const Network& self) { return to_string(self.device()); })
       .def("notices", &Network::notices)
       .def("info", [](const Network& self) { return models::to_json(self.model().info); })

@@ -4,8 +4,12 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
+#include "models/int8/int8_network.h"
 #include "models/model.h"
 #include "python/bindings/arrays.h"
 
@@ -24,9 +28,15 @@ class Network {
 
   // x: (n, sample...), normalised. Returns the logits, (n, classes).
   std::vector<float> logits(const float* x, std::int64_t n);
+  // The same in 8-bit integers on the CPU, of pixels (n, sample...). Throws usage for a model
+  // without ranges.
+  std::vector<float> int8_logits(std::span<const std::uint8_t> pixels);
+  // Keeps the range of each layer over the first images of (n, sample...), which int8 needs.
+  // Returns the names of the layers that int8 leaves in fp32.
+  std::vector<std::string> measure_ranges(std::vector<std::uint8_t> pixels, std::int64_t n);
   // The output of every layer for the same input, (n, ...) each.
   std::vector<std::vector<float>> activations(const float* x, std::int64_t n);
-  // Other weights: the flat parameters and buffers, as Model has them.
+  // Other weights: the flat parameters and buffers, as Model has them. The ranges are forgotten.
   void load(std::vector<float> parameters, std::vector<float> buffers);
 
  private:
@@ -38,6 +48,7 @@ class Network {
   layers::Weights weights_;
   std::mutex mutex_;
   std::map<std::int64_t, layers::Plan> plans_;  // by batch size
+  std::optional<models::Int8Network> int8_;     // once somebody asked for it
 };
 
 }  // namespace weft::python

@@ -14,9 +14,9 @@ kernels::BatchNormDims norm_dims(const Call& call, const Shape& x) {
   return {x[0], x[1], inner};
 }
 
-Results batch_norm(const Array& x, const Array& gamma, const Array& beta,
-                   const Writable& running_mean, const Writable& running_var, float eps,
-                   float momentum, const std::string& variant) {
+ResultsOf<3> batch_norm(const Array& x, const Array& gamma, const Array& beta,
+                        const Writable& running_mean, const Writable& running_var, float eps,
+                        float momentum, const std::string& variant) {
   Call call("batch_norm");
   const auto in = call.input<float>("x", x);
   const kernels::BatchNormDims dims = norm_dims(call, in.shape);
@@ -54,8 +54,9 @@ Result batch_norm_inference(const Array& x, const Array& gamma, const Array& bet
   return call.result();
 }
 
-Results batch_norm_backward(const Array& dy, const Array& x, const Array& gamma, const Array& mean,
-                            const Array& inv_std, const std::string& variant) {
+ResultsOf<3> batch_norm_backward(const Array& dy, const Array& x, const Array& gamma,
+                                 const Array& mean, const Array& inv_std,
+                                 const std::string& variant) {
   Call call("batch_norm_backward");
   const auto in = call.input<float>("x", x);
   const kernels::BatchNormDims dims = norm_dims(call, in.shape);

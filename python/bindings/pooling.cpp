@@ -37,8 +37,8 @@ Shape out_shape(const PoolDims& dims) {
   return {dims.n, dims.c, dims.oh(), dims.ow()};
 }
 
-Results max_pool2d(const Array& x, const Extents& window, const std::optional<Extents>& stride,
-                   const Extents& padding, const std::string& variant) {
+ResultsOf<2> max_pool2d(const Array& x, const Extents& window, const std::optional<Extents>& stride,
+                        const Extents& padding, const std::string& variant) {
   Call call("max_pool2d");
   const auto in = call.input<float>("x", x, 4);
   const PoolDims dims = pool_dims(call, in.shape, window, stride, padding);
@@ -121,7 +121,7 @@ Result concat(const Array& a, const Array& b, const nb::object& out) {
   return call.result();
 }
 
-Results split(const Array& y, std::int64_t channels) {
+ResultsOf<2> split(const Array& y, std::int64_t channels) {
   Call call("split");
   const auto both = call.input<float>("y", y);
   call.require(both.shape.rank() >= 2, "y is ", both.shape, ", expected (n, channels, ...)");

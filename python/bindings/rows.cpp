@@ -69,8 +69,8 @@ void require_classes(Call& call, const Array& labels, const View<const std::int3
                ", expected classes from 0 to ", classes - 1);
 }
 
-Results softmax_cross_entropy(const Array& x, const Array& labels, float scale, float smoothing,
-                              const std::string& variant) {
+ResultsOf<3> softmax_cross_entropy(const Array& x, const Array& labels, float scale,
+                                   float smoothing, const std::string& variant) {
   Call call("softmax_cross_entropy");
   const auto in = call.input<float>("x", x, 2);
   const auto truth = call.input<std::int32_t>("labels", labels, Shape{in[0]});
@@ -85,8 +85,8 @@ Results softmax_cross_entropy(const Array& x, const Array& labels, float scale, 
   return call.results();
 }
 
-Results mean_squared_error(const Array& y, const Array& target, float scale,
-                           const std::string& variant) {
+ResultsOf<2> mean_squared_error(const Array& y, const Array& target, float scale,
+                                const std::string& variant) {
   Call call("mean_squared_error");
   const auto in = call.input<float>("y", y, 2);
   const auto wanted = call.input<float>("target", target, in.shape);

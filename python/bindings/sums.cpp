@@ -23,25 +23,47 @@ constexpr Named<kernels::ScanOp> kScanOps[] = {{"sum", kernels::ScanOp::sum},
                                                {"max", kernels::ScanOp::max},
                                                {"product", kernels::ScanOp::product}};
 
-// Calls run(T()) with the element type of an array: int32, int64, float32 or float64.
+bool is_half(const Array& x) {
+  constexpr auto kFloat = static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float);
+  return x.is_valid() && x.dtype() == nb::dlpack::dtype{kFloat, 16, 1};
+}
+
+// Calls run(T(), x) with the element type of an array: int32, int64, float32 or float64. No kernel
+// reads float16 and bool: run() gets a copy of these in float32 and in integers. Its result has the
+// dtype that NumPy gives: with `chooses`, where it is one of the values or a sum of float16, that
+// of x.
 template <class Run>
-auto with_type(const char* name, const Array& x, Run run) {
-  constexpr const char* kTypes = "int32, int64, float32 or float64";
+Result with_type(const char* name, const Array& x, bool chooses, Run run) {
+  constexpr const char* kTypes = "int32, int64, float32, float64, float16 or bool";
   check_argument({name, "x", x.source, x.is_valid(), false, kTypes});
   const nb::dlpack::dtype dtype = x.dtype();
-  if (dtype == nb::dtype<float>()) return run(float());
-  if (dtype == nb::dtype<double>()) return run(double());
-  if (dtype == nb::dtype<std::int32_t>()) return run(std::int32_t());
-  if (dtype == nb::dtype<std::int64_t>()) return run(std::int64_t());
-  throw nb::type_error(str(name, ": x is ", dtype_name(dtype), ", expected ", kTypes).c_str());
+  if (dtype == nb::dtype<float>()) return run(float(), x);
+  if (dtype == nb::dtype<double>()) return run(double(), x);
+  if (dtype == nb::dtype<std::int32_t>()) return run(std::int32_t(), x);
+  if (dtype == nb::dtype<std::int64_t>()) return run(std::int64_t(), x);
+  const bool half = is_half(x);
+  if (!half && dtype != nb::dtype<bool>()) {
+    throw nb::type_error(str(name, ": x is ", dtype_name(dtype), ", expected ", kTypes).c_str());
+  }
+  const auto copy = nb::cast<Array>(in_dtype(x.source, x.library, half ? "float32" : "int"));
+  const Result result = with_type(name, copy, false, run);
+  if (!chooses) return result;
+  return nb::borrow<Result>(in_dtype(result, x.library, half ? "float16" : "bool"));
+}
+
+bool is_sum(kernels::Reduction kind) {
+  return kind == kernels::Reduction::sum || kind == kernels::Reduction::sum_of_squares;
+}
+bool is_sum(kernels::ScanOp op) {
+  return op == kernels::ScanOp::sum || op == kernels::ScanOp::product;
 }
 
 Result reduce(const Array& x, const std::string& op, const std::string& variant, int threads) {
   const kernels::Reduction kind = row_named(kReductions, "op", op).value;
-  return with_type("reduce", x, [&](auto zero) {
+  return with_type("reduce", x, !is_sum(kind) || is_half(x), [&](auto zero, const Array& values) {
     using T = decltype(zero);
     Call call("reduce");
-    const auto in = call.input<T>("x", x);
+    const auto in = call.input<T>("x", values);
     T* out = call.output<T>({});
     const kernels::ReduceOptions options{variant, threads};
     const auto workspace =
@@ -54,10 +76,10 @@ Result reduce(const Array& x, const std::string& op, const std::string& variant,
 }
 
 Result argmax(const Array& x, const std::string& variant, int threads) {
-  return with_type("argmax", x, [&](auto zero) {
+  return with_type("argmax", x, false, [&](auto zero, const Array& values) {
     using T = decltype(zero);
     Call call("argmax");
-    const auto in = call.input<T>("x", x);
+    const auto in = call.input<T>("x", values);
     auto* out = call.output<std::int64_t>({});
     const kernels::ReduceOptions options{variant, threads};
     const auto workspace =
@@ -74,18 +96,21 @@ Result scan(const Array& x, const std::string& op, bool exclusive, const std::st
   const kernels::ScanOptions options{
       row_named(kScanOps, "op", op).value,
       exclusive ? kernels::ScanKind::exclusive : kernels::ScanKind::inclusive, variant};
-  return with_type("scan", x, [&](auto zero) {
-    using T = decltype(zero);
-    Call call("scan");
-    const auto in = call.input<T>("x", x, 1);
-    T* y = call.output<T>(in.shape, out, true);
-    const auto workspace =
-        call.workspace(kernels::scan_workspace_bytes<T>(in.n(), options, call.stream().device()));
-    call.run([&](const Stream& stream) {
-      kernels::scan(y, in.data, in.n(), options, workspace, stream);
-    });
-    return call.result();
-  });
+  return with_type("scan", x, !is_sum(options.op) || is_half(x),
+                   [&](auto zero, const Array& values) {
+                     using T = decltype(zero);
+                     Call call("scan");
+                     call.require(out.is_none() || &values == &x,
+                                  "out goes with int32, int64, float32 and float64");
+                     const auto in = call.input<T>("x", values, 1);
+                     T* y = call.output<T>(in.shape, out, true);
+                     const auto workspace = call.workspace(
+                         kernels::scan_workspace_bytes<T>(in.n(), options, call.stream().device()));
+                     call.run([&](const Stream& stream) {
+                       kernels::scan(y, in.data, in.n(), options, workspace, stream);
+                     });
+                     return call.result();
+                   });
 }
 
 bool is_whole(double value) {
@@ -222,12 +247,18 @@ Range histogram_of_floats(Call& call, const Array& x, const Histogram& asked) {
   return range;
 }
 
-Results histogram(const Array& x, std::int64_t bins, const std::optional<Range>& range,
-                  const std::string& variant, int block) {
+CountsAndEdges histogram(const Array& x, std::int64_t bins, const std::optional<Range>& range,
+                         const std::string& variant, int block) {
+  if (is_half(x) ||
+      (x.is_valid() && x.dtype() == nb::dtype<bool>())) {  // as NumPy: floats and bytes
+    check_argument({"histogram", "x", x.source, true});
+    const auto copy = in_dtype(x.source, x.library, is_half(x) ? "float32" : "uint8");
+    return histogram(nb::cast<Array>(copy), bins, range, variant, block);
+  }
   Call call("histogram");
   call.require(bins >= 1 && bins <= kernels::kHistogramMaxBins, "bins is ", bins,
                ", expected 1 to ", kernels::kHistogramMaxBins);
-  constexpr const char* kTypes = "float32, int32 or uint8";
+  constexpr const char* kTypes = "float32, int32, uint8, float16 or bool";
   call.require_array("x", x, kTypes);
   const Histogram asked{bins, range, {variant, block}};
   const bool bytes = x.dtype() == nb::dtype<std::uint8_t>();
@@ -239,7 +270,8 @@ Results histogram(const Array& x, std::int64_t bins, const std::optional<Range>&
   const auto [lower, upper] = bytes      ? histogram_of_bytes(call, x, asked)
                               : integers ? histogram_of_integers(call, x, asked)
                                          : histogram_of_floats(call, x, asked);
-  return nb::steal<Results>(nb::make_tuple(call.result(), edges_of(lower, upper, bins)).release());
+  return nb::steal<CountsAndEdges>(
+      nb::make_tuple(call.result(), edges_of(lower, upper, bins)).release());
 }
 
 template <class T>
@@ -282,12 +314,14 @@ std::pair<std::int32_t, std::int32_t> extremes(Call& call, const Array& array,
 
 void bind_sums(nb::module_& m) {
   m.def("reduce", &reduce, "x"_a, "op"_a = "sum", "variant"_a = "automatic", "threads"_a = 256,
-        with_rungs(
-            "Reduces all values of x to one, in a fixed order.\n\n"
-            "x: any shape, int32, int64, float32 or float64. op: sum, sum_of_squares, min or max.\n"
-            "threads: of a block on a GPU, a multiple of 32. Returns an array of shape ().\n"
-            "Of no values the sum is 0, and min and max are the identities of their type.",
-            "reduce")
+        with_rungs("Reduces all values of x to one, in a fixed order.\n\n"
+                   "x: any shape, int32, int64, float32, float64, float16 or bool. op: sum,\n"
+                   "sum_of_squares, min or max. The result has the dtype of x, but a sum of bool "
+                   "is an int64.\n"
+                   "float16 is summed in float32.\n"
+                   "threads: of a block on a GPU, a multiple of 32. Returns an array of shape ().\n"
+                   "Of no values the sum is 0, and min and max are the identities of their type.",
+                   "reduce")
             .c_str());
   m.def("argmax", &argmax, "x"_a, "variant"_a = "automatic", "threads"_a = 256,
         with_rungs(
@@ -295,18 +329,22 @@ void bind_sums(nb::module_& m) {
             "-1 when x is empty; the first NaN when there is one.",
             "reduce")
             .c_str());
-  m.def("scan", &scan, "x"_a, "op"_a = "sum", "exclusive"_a = false, "variant"_a = "automatic",
-        "out"_a = nb::none(),
-        with_rungs("The prefix sums of x, or its prefix minima, maxima or products.\n\n"
-                   "x: (n,), int32, int64, float32 or float64. op: sum, min, max or product.\n"
-                   "exclusive: element i leaves out x[i]. out: (n,), may be x. Returns (n,).",
-                   "scan")
-            .c_str());
+  m.def(
+      "scan", &scan, "x"_a, "op"_a = "sum", "exclusive"_a = false, "variant"_a = "automatic",
+      "out"_a = nb::none(),
+      with_rungs("The prefix sums of x, or its prefix minima, maxima or products.\n\n"
+                 "x: (n,), int32, int64, float32, float64, float16 or bool. op: sum, min, max or\n"
+                 "product. exclusive: element i leaves out x[i]. out: (n,), may be x; not for\n"
+                 "float16 and bool. Returns (n,) of the dtype of x, but sums and products of bool\n"
+                 "are int64. float16 is summed in float32.",
+                 "scan")
+          .c_str());
   m.def("histogram", &histogram, "x"_a, "bins"_a = 100, "range"_a = nb::none(),
         "variant"_a = "automatic", "block"_a = 0,
         with_rungs(
             "How many values of x fall in each of `bins` equal bins: (counts, edges).\n\n"
-            "x: any shape, float32, int32 or uint8. range: (lower, upper); None is from the least\n"
+            "x: any shape, float32, int32, uint8, float16 or bool. range: (lower, upper); None is "
+            "from the least\n"
             "value to the greatest, as with NumPy, and the call waits for these. It raises "
             "ValueError\n"
             "where one is no finite number. uint8 is counted in one pass, without a wait, with\n"

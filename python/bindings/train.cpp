@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 // weft.train(): the trainer of `weft train`, with callbacks.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
+
+#include <omp.h>
 
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
 
+#include "data/files/scratch_file.h"
 #include "data/own_data.h"
 #include "data/sets/digits.h"
 #include "data/sets/doubts.h"
@@ -235,6 +239,7 @@ std::unique_ptr<Network> train(const std::optional<std::string>& model, data::Da
                                EpochDone epoch_done, Taken taken) {
   Reports reports(std::move(progress), std::move(epoch_done));
   std::unique_ptr<Network> network;
+  const auto words = nb::cast<std::vector<std::string>>(nb::module_::import_("sys").attr("argv"));
   {
     const nb::gil_scoped_release release;
     models::TrainConfig config = config_from(model, settings);
@@ -254,6 +259,7 @@ std::unique_ptr<Network> train(const std::optional<std::string>& model, data::Da
       const nb::gil_scoped_acquire gil;
       taken(trainer.taken());
     }
+    trainer.begin(models::begin_session("python", words, stream.device(), omp_get_max_threads()));
     trainer.run(reports.observer(), reports.stop);
     if (!reports.stop) network = std::make_unique<Network>(trainer.model(), stream);
   }

@@ -75,9 +75,10 @@ std::vector<kernels::Normalization> normalization(const Call& call, const PerCha
   return all;
 }
 
-Results gather_batch(const Array& images, const Array& labels, std::int64_t rows, std::int64_t step,
-                     bool shuffle, std::uint64_t seed, const PerChannel& mean,
-                     const PerChannel& stddev, const std::string& variant) {
+ResultsOf<3> gather_batch(const Array& images, const Array& labels, std::int64_t rows,
+                          std::int64_t step, bool shuffle, std::uint64_t seed,
+                          const PerChannel& mean, const PerChannel& stddev,
+                          const std::string& variant) {
   Call call("gather_batch");
   const auto pixels = call.input<std::uint8_t>("images", images);
   const int rank = pixels.shape.rank();

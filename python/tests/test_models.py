@@ -126,6 +126,39 @@ def test_save_and_load(trained, images, tmp_path):
     assert_array_equal(again.logits(images), trained.logits(images))
 
 
+def test_int8(trained, images, tmp_path):
+    trained.save(tmp_path / "m.safetensors")
+    model = weft.load(tmp_path / "m.safetensors")
+    for call in (model.logits, model.predict):
+        with pytest.raises(ValueError, match="ranges of its layers.*measure_ranges"):
+            call(images, precision="int8")
+        with pytest.raises(ValueError, match='precision is "bf16", expected "fp32" or "int8"'):
+            call(images, precision="bf16")
+    digits = weft.data("digits", limit=1000)
+    assert model.measure_ranges(digits.x) == [] and len(model.info["ranges"]) == len(model.layers)
+    exact, ours = model.logits(images), model.logits(images, precision="int8")
+    assert 0 < np.abs(ours - exact).max() < 0.25 * np.abs(exact).max()
+    right = {p: (model.logits(digits.x, precision=p).argmax(1) == digits.y).mean() for p in ("fp32", "int8")}
+    assert right["int8"] > right["fp32"] - 0.02
+    assert [a.label for a in model.predict(images, precision="int8")] == ours.argmax(1).tolist()
+    with pytest.raises(TypeError, match="uint8"):
+        model.logits(images.astype(np.float32), precision="int8")
+    # The file has the ranges, and the program the same bits.
+    model.save(tmp_path / "int8.safetensors")
+    assert_array_equal(weft.load(tmp_path / "int8.safetensors").logits(images, precision="int8"), ours)
+    (tmp_path / "0.pgm").write_bytes(b"P5 28 28 255\n" + images[0].tobytes())
+    done = subprocess.run(
+        [sys.executable, "-m", "weft", "predict", str(tmp_path / "int8.safetensors"), str(tmp_path / "0.pgm"),
+         "--precision", "int8", "--preprocess", "none", "--invert", "no", "--json"],
+        check=True, capture_output=True, text=True)
+    assert_array_equal(np.float32(json.loads(done.stdout)["logits"]), ours[0])
+    # Other weights have other ranges.
+    model.load_state_dict(trained.state_dict())
+    assert "ranges" not in model.info
+    with pytest.raises(ValueError, match="ranges of its layers"):
+        model.logits(images, precision="int8")
+
+
 def test_on_a_gpu(trained, images, tmp_path):
     if not weft.build_info()["cuda"] or not pathlib.Path("/dev/nvidiactl").exists():
         pytest.skip("the package was built without CUDA, or the machine has no GPU")
@@ -356,6 +389,19 @@ def test_pictures_are_prepared_as_by_the_program(folder, tmp_path, monkeypatch):
             assert abs(event["probability"] - answer.probability) < 1e-9
     whole = np.frombuffer(files[0].read_bytes()[-256:], np.uint8).reshape(16, 16)
     assert_array_equal(weft.train("mlp", folder, epochs=1, device="cpu").prepare(files[0])[0], whole)
+
+
+def test_the_network_decides_on_ink_that_may_be_dark_or_light(tmp_path):
+    # Strokes as wide as strokes may be beside the edge of a shadow: the gaps may be strokes as well.
+    sheet = np.full((160, 160), 230, np.uint8)
+    sheet[:, 64:] = 79
+    for left, top, width in [(11, 37, 30), (15, 78, 46), (8, 119, 23)]:
+        sheet[top : top + 10, left : left + width] = 20
+    y, x = np.mgrid[:160, :160]
+    sheet = (sheet * (0.85 + 0.0008 * x + 0.0004 * y)).astype(np.uint8)
+    weft.picture(sheet, scale=1).save(tmp_path / "open.png")
+    seen = {weft.network("lenet5", seed=seed).prepare(tmp_path / "open.png").tobytes() for seed in range(8)}
+    assert len(seen) == 2
 
 
 def test_places_that_are_no_data(folder, tmp_path):

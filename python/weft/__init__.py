@@ -21,7 +21,6 @@ if _ask:
 
 from weft import _core
 from weft._catalogue import Catalogue, Kernel, Page, Run, Timing, catalogue, kernel
-from weft._core import *  # noqa: F403
 from weft._core import version as __version__
 from weft._errors import CheckError, DataError, DeviceError, Error, UsageError
 from weft._model import Answer, Model, load, network
@@ -33,6 +32,7 @@ if _ask:
 
 if _TYPE_CHECKING:
     from weft import host_cuda, layers
+    from weft._core import *  # noqa: F403
 
 __all__ = [
     *_core.__all__,
@@ -68,9 +68,18 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _Any:
-    """Loads `weft.host_cuda` and `weft.layers` when they are first used."""
+    """Makes the functions, and loads `weft.host_cuda` and `weft.layers`, when they are first used."""
+    if name in _core.__all__:
+        from weft._functions import python_functions
+
+        globals().update(python_functions(_core, __name__))
+        return globals()[name]
     if name in ("host_cuda", "layers"):
         import importlib
 
         return importlib.import_module(f"weft.{name}")
     raise AttributeError(f"module 'weft' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -5,6 +5,9 @@
 class Error(Exception):
     """Base class of all errors of Weft."""
 
+    def __init__(self, *args: object) -> None:  # so that inspect.signature() has one
+        super().__init__(*args)
+
 
 class UsageError(Error, ValueError):
     """An argument, a shape or a name is wrong."""

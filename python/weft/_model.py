@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from weft import _core
 from weft._errors import DeviceError, UsageError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from weft._train import Epoch
 
     Path = str | os.PathLike[str]
+    Precision = Literal["fp32", "int8"]
 
 
 def path_text(name: str, path: Path | None) -> str:
@@ -50,15 +51,18 @@ class Model:
     def __init__(
         self, network: _core.Network, history: Sequence[Epoch] = (), taken: Sequence[str] = ()
     ) -> None:
-        import json
-
         self._network = network
-        #: All that the file says beside the weights: network, sizes, data set, normalisation.
-        self.info: dict[str, Any] = json.loads(network.info())
+        self._read_info()
         #: The epochs of its training; empty for a model from a file.
         self.history: list[Epoch] = list(history)
         #: What its training took of the model that it started from, in sentences.
         self.taken: list[str] = list(taken)
+
+    def _read_info(self) -> None:
+        import json
+
+        #: All that the file says beside the weights: network, sizes, data set, normalisation.
+        self.info: dict[str, Any] = json.loads(self._network.info())
 
     def __repr__(self) -> str:
         count = self._network.parameter_count()
@@ -76,29 +80,37 @@ class Model:
         return list(self._network.layers())
 
     @overload
-    def predict(self, images: Path, *, layout: str | None = None) -> Answer: ...  # type: ignore[overload-overlap]
+    def predict(  # type: ignore[overload-overlap]
+        self, images: Path, *, layout: str | None = None, precision: Precision = "fp32"
+    ) -> Answer: ...
 
     @overload
     def predict(
-        self, images: Sequence[Path] | NDArray[numpy.uint8], *, layout: str | None = None
+        self,
+        images: Sequence[Path] | NDArray[numpy.uint8],
+        *,
+        layout: str | None = None,
+        precision: Precision = "fp32",
     ) -> list[Answer]: ...
 
-    def predict(self, images: Any, *, layout: str | None = None) -> Answer | list[Answer]:
+    def predict(
+        self, images: Any, *, layout: str | None = None, precision: Precision = "fp32"
+    ) -> Answer | list[Answer]:
         """What the network reads in pictures.
 
         images: the path of a picture, or a list of paths, or pixels as of logits(): uint8, 0
         background to 255 ink. A path gives one Answer, anything else a list of them. layout: as of
-        logits(), for pixels.
+        logits(), for pixels. precision: as of logits().
         """
         if isinstance(images, (str, os.PathLike)):
-            return self.predict([images])[0]
+            return self.predict([images], precision=precision)[0]
         if isinstance(images, (list, tuple)) and all(
             isinstance(one, (str, os.PathLike)) for one in images
         ):
             pixels = self.prepare(*images)
         else:
             pixels = images
-        probabilities, unsure = self._network.answers(pixels, layout)
+        probabilities, unsure = self._network.answers(pixels, layout, precision)
         names = self.class_names
         labels: list[int] = probabilities.argmax(axis=1).tolist() if len(probabilities) else []
         return [
@@ -110,18 +122,34 @@ class Model:
         """Pictures as the network reads them: (n, height, width), or (n, 3, height, width) in colour.
 
         Drawn characters are cut out, centred and scaled, as `weft predict` does it; other pictures are
-        brought to the size of the network.
+        brought to the size of the network. Where a picture leaves open whether its ink is dark or light,
+        both are tried, and the one stays of which the network is surer.
         """
         return self._network.prepare([path_text("path", path) for path in paths])
 
-    def logits(self, x: Any, *, layout: str | None = None) -> NDArray[numpy.float32]:
+    def logits(
+        self, x: Any, *, layout: str | None = None, precision: Precision = "fp32"
+    ) -> NDArray[numpy.float32]:
         """The output of the last layer, (n, classes).
 
         x: uint8 pixels, 0 to 255, or the float32 input of the network, which is
         (pixel / 255 - mean) / stddev: (n, height, width) in grey, or (n, channels, height, width).
         layout: "channels_last" for (n, height, width, channels), which is refused without it.
+        precision: "int8" multiplies bytes instead of 32-bit floats, on the CPU, and takes uint8 pixels;
+        measure_ranges() comes first, unless the file has the ranges.
         """
-        return self._network.logits(x, layout)
+        return self._network.logits(x, layout, precision)
+
+    def measure_ranges(self, images: Any, *, layout: str | None = None) -> list[str]:
+        """Measures what each layer makes of images, as precision="int8" needs it.
+
+        images: uint8 pixels as of logits(), of the kind that the network was trained on; the first 1,000
+        are read. The ranges are a part of the model that save() writes, and load_state_dict() forgets
+        them. Returns the names of the layers that compute in fp32 all the same.
+        """
+        in_fp32 = self._network.measure_ranges(images, layout)
+        self._read_info()
+        return in_fp32
 
     def activations(self, x: Any, *, layout: str | None = None) -> dict[str, NDArray[numpy.float32]]:
         """The output of every layer, by its name, (n, ...) each. x, layout: as of logits()."""
@@ -142,6 +170,7 @@ class Model:
         raised and nothing is changed.
         """
         self._network.load_state_dict(dict(state))
+        self._read_info()
 
     def save(self, path: Path) -> None:
         """Writes a .safetensors file, which weft.load() and PyTorch read."""

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 else:
     try:
         from weft import _host_cuda as _extension
-        from weft._host_cuda import *  # noqa: F403
     except ImportError as error:
         raise ImportError(
             "this package was built without host-cuda: install Boost.Context "
             "(Debian: libboost-context-dev) and build it again"
         ) from error
+    from weft._functions import python_functions as _python_functions
+
+    globals().update(_python_functions(_extension, __name__))
 
 _T = TypeVar("_T")
 

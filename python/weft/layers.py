@@ -12,10 +12,10 @@ pairs, and help() of a function tells its shapes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from weft import _core
-from weft._core import (
+from weft import (
+    _core,
     avg_pool2d as avg_pool2d_forward,
     avg_pool2d_backward as avg_pool2d_backward,
     batch_norm as batch_norm_forward,
@@ -37,7 +37,9 @@ from weft._core import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from weft._typing import Array, Result
+    from weft._typing import Array, ArrayT, Result
+
+_Shaped = TypeVar("_Shaped", bound=Any)
 
 # A layer that a network has twice, such as global_max_pool, is one here.
 LAYERS = (
@@ -61,67 +63,69 @@ def backward(line: str, dy: Array, x: Array, *tensors: Array) -> tuple[Result, .
     return _core.layer_backward(line, dy, x, list(tensors))
 
 
-def relu_forward(x: Array, *, out: Any = None) -> Result:
+def relu_forward(x: ArrayT, *, out: Any = None) -> ArrayT:
     """max(x, 0). x: any shape. out: may be x."""
     return _core.activation(x, "relu", out=out)
 
 
-def relu_backward(dy: Array, y: Array, *, out: Any = None) -> Result:
+def relu_backward(dy: ArrayT, y: Array, *, out: Any = None) -> ArrayT:
     """dy where y is above 0, and 0 elsewhere. y: the result of relu_forward. out: may be dy."""
     return _core.activation_backward(dy, y, "relu", out=out)
 
 
-def sigmoid_forward(x: Array, *, out: Any = None) -> Result:
+def sigmoid_forward(x: ArrayT, *, out: Any = None) -> ArrayT:
     """1 / (1 + exp(-x)). x: any shape. out: may be x."""
     return _core.activation(x, "sigmoid", out=out)
 
 
-def sigmoid_backward(dy: Array, y: Array, *, out: Any = None) -> Result:
+def sigmoid_backward(dy: ArrayT, y: Array, *, out: Any = None) -> ArrayT:
     """dy y (1 - y). y: the result of sigmoid_forward. out: may be dy."""
     return _core.activation_backward(dy, y, "sigmoid", out=out)
 
 
-def tanh_forward(x: Array, *, out: Any = None) -> Result:
+def tanh_forward(x: ArrayT, *, out: Any = None) -> ArrayT:
     """tanh(x). x: any shape. out: may be x."""
     return _core.activation(x, "tanh", out=out)
 
 
-def tanh_backward(dy: Array, y: Array, *, out: Any = None) -> Result:
+def tanh_backward(dy: ArrayT, y: Array, *, out: Any = None) -> ArrayT:
     """dy (1 - y^2). y: the result of tanh_forward. out: may be dy."""
     return _core.activation_backward(dy, y, "tanh", out=out)
 
 
 def dropout_backward(
-    dy: Array, p: float = 0.5, *, seed: int = 0, layer: int = 0, step: int = 0, out: Any = None
-) -> Result:
+    dy: ArrayT, p: float = 0.5, *, seed: int = 0, layer: int = 0, step: int = 0, out: Any = None
+) -> ArrayT:
     """The same elements are zeroed as by dropout_forward with these numbers. out: may be dy."""
     return _core.dropout(dy, p, seed=seed, layer=layer, step=step, out=out)
 
 
-def flatten_forward(x: Any) -> Any:
+def flatten_forward(x: _Shaped) -> _Shaped:
     """The same memory as (n, features). x: (n, ...), with a method reshape."""
     count = 1
     for extent in x.shape[1:]:
         count *= extent
-    return x.reshape((x.shape[0], count))
+    flat: _Shaped = x.reshape((x.shape[0], count))
+    return flat
 
 
-def flatten_backward(dy: Any, shape: Sequence[int]) -> Any:
+def flatten_backward(dy: _Shaped, shape: Sequence[int]) -> _Shaped:
     """The same memory with the shape that x had."""
-    return dy.reshape(tuple(shape))
+    shaped: _Shaped = dy.reshape(tuple(shape))
+    return shaped
 
 
-def add_forward(x: Array, other: Array) -> Result:
+def add_forward(x: ArrayT, other: Array) -> ArrayT:
     """x + other, the end of a residual block. Both have the same shape."""
     return _core.vector_add(x, other)
 
 
-def add_backward(dy: Any) -> tuple[Any, Any]:
+def add_backward(dy: _Shaped) -> tuple[_Shaped, _Shaped]:
     """The gradients of both operands, which are dy itself."""
     return dy, dy
 
 
-def concat_forward(x: Array, other: Array, *, out: Any = None) -> Result:
+def concat_forward(x: ArrayT, other: Array, *, out: Any = None) -> ArrayT:
     """The channels of x, and behind them those of `other`, the end of a block of concat.
 
     Both: (n, channels, ...), which differ in their channels alone.
@@ -129,14 +133,14 @@ def concat_forward(x: Array, other: Array, *, out: Any = None) -> Result:
     return _core.concat(x, other, out=out)
 
 
-def concat_backward(dy: Array, channels: int) -> tuple[Result, Result]:
+def concat_backward(dy: ArrayT, channels: int) -> tuple[ArrayT, ArrayT]:
     """The gradients of both operands, of which the first has so many channels."""
     return _core.split(dy, channels)
 
 
 def softmax_cross_entropy_forward(
-    x: Array, labels: Array, *, smoothing: float = 0.0
-) -> tuple[Result, Result]:
+    x: ArrayT, labels: Array, *, smoothing: float = 0.0
+) -> tuple[ArrayT, ArrayT]:
     """The cross-entropy of each row of logits, and the class that has the largest one.
 
     x: (n, classes). labels: (n,), int32. Returns (n,) and (n,), int32. smoothing: as in
@@ -147,8 +151,8 @@ def softmax_cross_entropy_forward(
 
 
 def softmax_cross_entropy_backward(
-    x: Array, labels: Array, *, scale: float = 1.0, smoothing: float = 0.0
-) -> Result:
+    x: ArrayT, labels: Array, *, scale: float = 1.0, smoothing: float = 0.0
+) -> ArrayT:
     """The gradient of the sum of these losses times `scale`: (n, classes).
 
     scale: 1 / n gives the gradient of their mean. smoothing: the share of each label that is spread
@@ -157,12 +161,12 @@ def softmax_cross_entropy_backward(
     return _core.softmax_cross_entropy(x, labels, scale=scale, smoothing=smoothing)[1]
 
 
-def mean_squared_error_forward(y: Array, target: Array) -> Result:
+def mean_squared_error_forward(y: ArrayT, target: Array) -> ArrayT:
     """The mean of the squared differences of each row. y, target: (n, features). Returns (n,)."""
     return _core.mean_squared_error(y, target)[0]
 
 
-def mean_squared_error_backward(y: Array, target: Array, *, scale: float = 1.0) -> Result:
+def mean_squared_error_backward(y: ArrayT, target: Array, *, scale: float = 1.0) -> ArrayT:
     """The gradient of the sum of these means times `scale`: (n, features)."""
     return _core.mean_squared_error(y, target, scale=scale)[1]
 
@@ -216,6 +220,8 @@ def _pair(name: str, word: str) -> dict[str, Any]:
     def layer_backward(dy: Array, x: Array, *tensors: Array, arguments: str = "") -> tuple[Result, ...]:
         return backward(f"{word} {arguments}", dy, x, *tensors)
 
+    layer_forward.__name__ = layer_forward.__qualname__ = f"{name}_forward"
+    layer_backward.__name__ = layer_backward.__qualname__ = f"{name}_backward"
     layer_forward.__doc__ = f"{word} of a network. arguments: those behind the word."
     layer_backward.__doc__ = f"The gradients of x and of the tensors of {name}_forward."
     return {f"{name}_forward": layer_forward, f"{name}_backward": layer_backward}
