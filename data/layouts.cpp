@@ -52,6 +52,8 @@ constexpr ReadLayout kLayouts[] = {
     {"arrays", "`mnist.pkl.gz`", "deeplearning.net"},
     {"arrays", "`train.p`, `valid.p`, `test.p` with `features`, `labels`", "traffic signs"},
     {"arrays", "`.pkl` with dicts, tuples and lists of arrays", "pickle.dump"},
+    {"arrays", "`.pkl` with a list of pairs of image and label",
+     "pickle.dump of a PyTorch data set"},
     {"IDX", "`train-images-idx3-ubyte`, `t10k-labels-idx1-ubyte`, ..., `.gz` or not",
      "MNIST, Fashion-MNIST, KMNIST"},
     {"IDX", "`train_images`, `test_labels`, ...; a folder for each file",

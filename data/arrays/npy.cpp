@@ -24,14 +24,14 @@ void reverse_bytes(std::span<std::byte> bytes) {
 
 // From Fortran order, where the first axis varies fastest, to C order, where the last one does.
 template <class Word>
-std::vector<std::byte> to_c_order(const std::vector<std::byte>& bytes,
-                                  const std::vector<std::int64_t>& shape) {
+HostArray<std::byte> to_c_order(const HostArray<std::byte>& bytes,
+                                const std::vector<std::int64_t>& shape) {
   const std::size_t rank = shape.size();
   std::vector<std::size_t> strides(rank, 1), index(rank, 0);
   for (std::size_t axis = 1; axis < rank; ++axis) {
     strides[axis] = strides[axis - 1] * static_cast<std::size_t>(shape[axis - 1]);
   }
-  std::vector<std::byte> out(bytes.size());
+  HostArray<std::byte> out(bytes.size());
   std::size_t from = 0;
   for (std::size_t to = 0; to < out.size(); to += sizeof(Word)) {
     std::memcpy(out.data() + to, bytes.data() + from * sizeof(Word), sizeof(Word));
@@ -56,7 +56,7 @@ void bring_in_order(NpyArray& array, const NpyHeader& header) {
 }
 
 void widen_halves(NpyArray& array) {
-  std::vector<std::byte> bytes(2 * array.bytes.size());
+  HostArray<std::byte> bytes(2 * array.bytes.size());
   for (std::size_t at = 0; at < array.bytes.size(); at += sizeof(std::uint16_t)) {
     std::uint16_t half = 0;
     std::memcpy(&half, array.bytes.data() + at, sizeof half);
@@ -136,7 +136,7 @@ NpyArray read_npy(const std::string& path) {
   const NpyHeader header = parse_npy_header(text, path);
   const std::uint64_t begin = range.begin + range.size;
   check_length(header, file.size() - begin, path);
-  NpyArray array{header.dtype, header.shape, std::vector<std::byte>(header.data_bytes)};
+  NpyArray array{header.dtype, header.shape, HostArray<std::byte>(header.data_bytes)};
   file.read(array.bytes, begin);
   finish(array, header);
   return array;

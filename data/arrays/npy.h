@@ -15,13 +15,14 @@
 #include <vector>
 
 #include "data/files/file_io.h"
+#include "data/files/host_array.h"
 
 namespace weft::data {
 
 struct NpyArray {
   std::string dtype;                // "f4" "f8" "i1" "i2" "i4" "i8" "u1" "u2" "u4" "u8"
   std::vector<std::int64_t> shape;  // outermost first; empty: a scalar, one element
-  std::vector<std::byte> bytes;     // little-endian, in C order
+  HostArray<std::byte> bytes;       // little-endian, in C order
 
   std::int64_t elements() const;
 };

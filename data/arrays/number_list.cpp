@@ -69,7 +69,7 @@ void NumberList::become_real() {
 
 NpyArray NumberList::take() {
   const std::int64_t count = static_cast<std::int64_t>(bytes_.size() / 8);
-  return {real_ ? "f8" : needs_unsigned_ ? "u8" : "i8", {count}, std::move(bytes_)};
+  return {real_ ? "f8" : needs_unsigned_ ? "u8" : "i8", {count}, bytes_};
 }
 
 }  // namespace weft::data

@@ -7,11 +7,12 @@
 #include <filesystem>
 #include <span>
 #include <string>
-#include <vector>
+
+#include "data/files/host_array.h"
 
 namespace weft::data {
 
-using Bytes = std::vector<std::uint8_t>;
+using Bytes = HostArray<std::uint8_t>;
 
 // All bytes of a regular file. Throws data when it is missing, unreadable or above `limit` bytes.
 Bytes read_file(const std::filesystem::path& path, std::size_t limit);

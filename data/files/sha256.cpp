@@ -29,7 +29,7 @@ constexpr std::array<std::uint32_t, 64> kRoundConstants = {
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
 constexpr std::size_t kBlock = 64;
-using State = std::array<std::uint32_t, 8>;
+using State = Sha256::State;
 
 std::uint32_t load_big_endian(const std::uint8_t* p) {
   return std::uint32_t{p[0]} << 24 | std::uint32_t{p[1]} << 16 | std::uint32_t{p[2]} << 8 | p[3];
@@ -113,39 +113,11 @@ bool has_instructions() {
 }
 #endif
 
-using Compress = void (*)(State&, const std::uint8_t*, std::size_t);
-
-Compress fastest_compress() {
+Sha256::Compress fastest_compress() {
 #if defined(__x86_64__)
   if (has_instructions()) return compress_with_instructions;
 #endif
   return compress_portably;
-}
-
-Digest hash_with(Compress compress_blocks, std::span<const std::uint8_t> bytes) {
-  // First 32 bits of the fractional parts of the square roots of the first 8 primes.
-  State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  const std::size_t whole = bytes.size() / kBlock * kBlock;
-  compress_blocks(state, bytes.data(), whole / kBlock);
-
-  // The rest, a one bit, zeros, and the length in bits: one block or two.
-  std::array<std::uint8_t, 2 * kBlock> last{};
-  const std::size_t rest = bytes.size() - whole;
-  if (rest > 0) std::memcpy(last.data(), bytes.data() + whole, rest);
-  last[rest] = 0x80;
-  const std::size_t padded = rest + 9 <= kBlock ? kBlock : 2 * kBlock;
-  const std::uint64_t bits = std::uint64_t{bytes.size()} * 8;
-  for (std::size_t i = 0; i < 8; ++i) {
-    last[padded - 1 - i] = static_cast<std::uint8_t>(bits >> (8 * i));
-  }
-  compress_blocks(state, last.data(), padded / kBlock);
-
-  Digest digest;
-  for (std::size_t i = 0; i < digest.size(); ++i) {
-    digest[i] = static_cast<std::uint8_t>(state[i / 4] >> (24 - 8 * (i % 4)));
-  }
-  return digest;
 }
 
 std::string hex_of(const Digest& digest) {
@@ -159,8 +131,56 @@ std::string hex_of(const Digest& digest) {
 
 }  // namespace
 
+Sha256::Sha256() : Sha256(fastest_compress()) {}
+
+// First 32 bits of the fractional parts of the square roots of the first 8 primes.
+Sha256::Sha256(Compress compress)
+    : compress_(compress), state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19} {}
+
+void Sha256::add(std::span<const std::uint8_t> bytes) {
+  if (const std::size_t waiting = bytes_ % kBlock; waiting > 0) {
+    const std::size_t taken = std::min(bytes.size(), kBlock - waiting);
+    std::copy_n(bytes.begin(), taken, block_.begin() + static_cast<std::ptrdiff_t>(waiting));
+    bytes_ += taken;
+    bytes = bytes.subspan(taken);
+    if (bytes_ % kBlock > 0) return;
+    compress_(state_, block_.data(), 1);
+  }
+  const std::size_t blocks = bytes.size() / kBlock;
+  compress_(state_, bytes.data(), blocks);
+  std::ranges::copy(bytes.subspan(blocks * kBlock), block_.begin());
+  bytes_ += bytes.size();
+}
+
+Digest Sha256::digest() const {
+  // What waits, a one bit, zeros, and the length in bits: one block or two.
+  std::array<std::uint8_t, 2 * kBlock> last{};
+  const std::size_t rest = bytes_ % kBlock;
+  std::copy_n(block_.begin(), rest, last.begin());
+  last[rest] = 0x80;
+  const std::size_t padded = rest + 9 <= kBlock ? kBlock : 2 * kBlock;
+  const std::uint64_t bits = bytes_ * 8;
+  for (std::size_t i = 0; i < 8; ++i) {
+    last[padded - 1 - i] = static_cast<std::uint8_t>(bits >> (8 * i));
+  }
+  State state = state_;
+  compress_(state, last.data(), padded / kBlock);
+  Digest digest;
+  for (std::size_t i = 0; i < digest.size(); ++i) {
+    digest[i] = static_cast<std::uint8_t>(state[i / 4] >> (24 - 8 * (i % 4)));
+  }
+  return digest;
+}
+
+std::string Sha256::hex() const {
+  return hex_of(digest());
+}
+
 Digest sha256(std::span<const std::uint8_t> bytes) {
-  return hash_with(fastest_compress(), bytes);
+  Sha256 hash;
+  hash.add(bytes);
+  return hash.digest();
 }
 
 Digest hmac_sha256(std::span<const std::uint8_t> key, std::span<const std::uint8_t> message) {
@@ -184,7 +204,9 @@ std::string sha256_hex(std::span<const std::uint8_t> bytes) {
 }
 
 std::string sha256_hex_portable(std::span<const std::uint8_t> bytes) {
-  return hex_of(hash_with(compress_portably, bytes));
+  Sha256 hash(compress_portably);
+  hash.add(bytes);
+  return hash.hex();
 }
 
 }  // namespace weft::data

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "data/folder/cache.h"
 
+#include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <span>
 
 #include "data/files/file_io.h"
-#include "data/files/host_memory.h"
 #include "data/files/sha256.h"
 #include "engine/error.h"
 
@@ -28,21 +27,28 @@ std::string text_of(const PictureShape& shape) {
              shape.sample_bits);
 }
 
-void append(Bytes& out, const void* from, std::size_t count) {
-  const auto* bytes = static_cast<const std::uint8_t*>(from);
-  out.insert(out.end(), bytes, bytes + count);
+template <class T>
+std::span<const std::uint8_t> raw(const T* first, std::size_t count) {
+  return {reinterpret_cast<const std::uint8_t*>(first), count * sizeof(T)};
 }
 
-void append_number(Bytes& out, std::int64_t value) {
-  append(out, &value, sizeof(value));
-}
-
-void append_set(Bytes& out, const ImageSet& set) {
-  for (const std::int64_t n : {set.count, set.channels, set.height, set.width}) {
-    append_number(out, n);
+// Calls part(bytes) for all that the file holds behind its header, in order.
+template <class Part>
+void for_each_part(const DecodedPictures& pictures, Part part) {
+  const auto number = [&](std::int64_t value) { part(raw(&value, 1)); };
+  for (const ImageSet* set : {&pictures.train, &pictures.validation, &pictures.test}) {
+    for (const std::int64_t n : {set->count, set->channels, set->height, set->width}) number(n);
+    part(raw(set->images.data(), set->images.size()));
+    part(raw(set->labels.data(), set->labels.size()));
   }
-  append(out, set.images.data(), set.images.size());
-  append(out, set.labels.data(), set.labels.size() * sizeof(std::int32_t));
+  number(std::ssize(pictures.skipped));
+  for (const std::string& why : pictures.skipped) {
+    number(std::ssize(why));
+    part(bytes_in(why));
+  }
+  number(pictures.sample_bits);
+  number(pictures.stated_depths);
+  number(pictures.found_depths);
 }
 
 constexpr std::string_view kPrefix = "pictures-";
@@ -59,24 +65,35 @@ void remove_unused(const fs::path& folder) {
   }
 }
 
-// Takes parts of a checked payload in order; `ok` turns false at the first one that is not there.
+// Takes what is behind the header, part by part, and hashes it. `ok` turns false at the first part
+// that is not there, or a number that cannot be.
 struct Reader {
-  std::span<const std::uint8_t> left;
+  const InputFile& file;
+  std::uint64_t at = kHeader;
+  Sha256 hash = {};
   bool ok = true;
 
-  std::span<const std::uint8_t> take(std::size_t count) {
-    ok = ok && count <= left.size();
-    if (!ok) return {};
-    const auto taken = left.first(count);
-    left = left.subspan(count);
-    return taken;
+  // Fills `count` elements of an empty array.
+  template <class Array>
+  void take(Array& to, std::int64_t count) {
+    constexpr std::size_t kPiece = std::size_t{1} << 20;  // hashed while it is in the cache
+    constexpr std::size_t kSize = sizeof(typename Array::value_type);
+    ok = ok && static_cast<std::uint64_t>(count) <= (file.size() - at) / kSize;
+    if (!ok) return;
+    to.resize(static_cast<std::size_t>(count));
+    const auto all = std::as_writable_bytes(std::span(to));
+    for (std::size_t done = 0; done < all.size(); done += kPiece) {
+      const auto piece = all.subspan(done, std::min(kPiece, all.size() - done));
+      file.read(piece, at);
+      hash.add(raw(piece.data(), piece.size()));
+      at += piece.size();
+    }
   }
   std::int64_t number(std::int64_t most) {
-    std::int64_t value = 0;
-    const auto taken = take(sizeof(value));
-    if (ok) std::memcpy(&value, taken.data(), sizeof(value));
-    ok = ok && value >= 0 && value <= most;
-    return ok ? value : 0;
+    std::vector<std::int64_t> value;
+    take(value, 1);
+    ok = ok && value[0] >= 0 && value[0] <= most;
+    return ok ? value[0] : 0;
   }
   ImageSet set() {
     constexpr std::int64_t kMostImages = std::int64_t{1} << 31;
@@ -85,11 +102,8 @@ struct Reader {
     set.channels = number(3);
     set.height = number(kMaxDatasetSide);
     set.width = number(kMaxDatasetSide);
-    const auto pixels = take(static_cast<std::size_t>(set.count * set.pixels()));
-    set.images.assign(pixels.begin(), pixels.end());
-    const auto labels = take(static_cast<std::size_t>(set.count) * sizeof(std::int32_t));
-    set.labels.resize(labels.size() / sizeof(std::int32_t));
-    if (!labels.empty()) std::memcpy(set.labels.data(), labels.data(), labels.size());
+    take(set.images, set.count * set.pixels());
+    take(set.labels, set.count);
     return set;
   }
 };
@@ -103,7 +117,7 @@ CacheEntry cache_entry(const TreePath& folder, const PictureTree& tree,
   const std::string place =
       str(absolute.string(), '\n', text_of(options.shape), '\n', static_cast<int>(options.holding));
   std::string key = str(kMagic, place, '\n', folder.stamp(), '\n', reads_webp(), reads_tiff(),
-                        reads_heif(), '\n');
+                        reads_heif(), reads_large_jpeg(), '\n');
   for (const auto* files : {&tree.train, &tree.validation, &tree.test}) {
     for (const PictureFile& file : *files) {
       key += str(file.path, '\0', file.label, ' ', file.bytes, ' ', file.modified, ' ',
@@ -120,28 +134,24 @@ std::optional<DecodedPictures> read_cache(const CacheEntry& entry) {
   if (!fs::is_regular_file(entry.path, unknown)) return std::nullopt;
   try {
     const InputFile file(entry.path);
-    const std::uint64_t room = available_memory();
-    if (file.size() < kHeader || (room > 0 && file.size() > room / 2)) return std::nullopt;
+    if (file.size() < kHeader) return std::nullopt;
     std::string header(kHeader, '\0');
     file.read(std::as_writable_bytes(std::span(header)), 0);
     if (!header.starts_with(str(kMagic, entry.key, ' '))) return std::nullopt;
-    Bytes payload(file.size() - kHeader);
-    file.read(std::as_writable_bytes(std::span(payload)), kHeader);
-    if (header != str(kMagic, entry.key, ' ', sha256_hex(payload), '\n')) return std::nullopt;
-    Reader reader{payload};
+    Reader reader{file};
     DecodedPictures pictures;
     pictures.train = reader.set();
     pictures.validation = reader.set();
     pictures.test = reader.set();
     constexpr std::int64_t kMost = std::int64_t{1} << 31;
     for (std::int64_t left = reader.number(kMost); reader.ok && left > 0; --left) {
-      const auto why = reader.take(static_cast<std::size_t>(reader.number(kMost)));
-      pictures.skipped.emplace_back(why.begin(), why.end());
+      reader.take(pictures.skipped.emplace_back(), reader.number(kMost));
     }
     pictures.sample_bits = static_cast<int>(reader.number(16));
     pictures.stated_depths = reader.number(kMost);
     pictures.found_depths = reader.number(kMost);
-    if (!reader.ok || !reader.left.empty()) return std::nullopt;
+    if (!reader.ok || reader.at != file.size()) return std::nullopt;
+    if (header != str(kMagic, entry.key, ' ', reader.hash.hex(), '\n')) return std::nullopt;
     fs::last_write_time(entry.path, fs::file_time_type::clock::now(), unknown);  // of its last use
     return pictures;
   } catch (const Error&) {
@@ -156,22 +166,12 @@ void write_cache(const CacheEntry& entry, const DecodedPictures& pictures) {
     throw Error(ErrorKind::data, str("could not make the folder ",
                                      entry.path.parent_path().string(), ": ", code.message()));
   }
-  Bytes payload;
-  for (const ImageSet* set : {&pictures.train, &pictures.validation, &pictures.test}) {
-    append_set(payload, *set);
-  }
-  append_number(payload, std::ssize(pictures.skipped));
-  for (const std::string& why : pictures.skipped) {
-    append_number(payload, std::ssize(why));
-    append(payload, why.data(), why.size());
-  }
-  for (const std::int64_t n :
-       {std::int64_t{pictures.sample_bits}, pictures.stated_depths, pictures.found_depths}) {
-    append_number(payload, n);
-  }
+  Sha256 hash;
+  for_each_part(pictures, [&](std::span<const std::uint8_t> part) { hash.add(part); });
   AtomicFile file(entry.path);
-  file.write(str(kMagic, entry.key, ' ', sha256_hex(payload), '\n'));
-  file.write(std::as_bytes(std::span<const std::uint8_t>(payload)));
+  file.write(str(kMagic, entry.key, ' ', hash.hex(), '\n'));
+  for_each_part(pictures,
+                [&](std::span<const std::uint8_t> part) { file.write(std::as_bytes(part)); });
   file.commit();
   remove_unused(entry.path.parent_path());
 }

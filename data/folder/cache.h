@@ -34,7 +34,7 @@ struct CacheEntry {
 CacheEntry cache_entry(const TreePath& folder, const PictureTree& tree,
                        const FolderOptions& options);
 
-// Nothing when the file is missing, has another key, is damaged or is too large for memory.
+// Nothing when the file is missing, has another key or is damaged.
 std::optional<DecodedPictures> read_cache(const CacheEntry& entry);
 
 // Makes the folder when it is missing, and removes files there that were not used for 30 days.

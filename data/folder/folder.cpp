@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <mutex>
 #include <numeric>
 #include <thread>
 #include <utility>
 
+#include "data/files/counted.h"
 #include "data/files/host_memory.h"
 #include "data/folder/cache.h"
 #include "data/folder/layout.h"
@@ -22,8 +23,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t kGreySide = 28, kColourSide = 32;
-// A data set is in memory three times: as it was read, in its training and validation part, and on
-// the CPU device.
+// The pixels are there three times: as they were read, in the cache or on the CPU device, and in
+// their training and validation part.
 constexpr int kCopies = 3;
 
 // What decoding a picture showed.
@@ -193,7 +194,7 @@ class Decoder {
       FittedFile fitted =
           decode_fitted(file.bytes, (folder_ / picture.path).string(), shape.channels, shape.height,
                         shape.width, shape.fit, shape.sample_bits);
-      planes = std::move(fitted.planes);
+      planes = fitted.planes;
       return {fitted.width, fitted.height, fitted.has_colour, fitted.depth};
     } catch (const Error& error) {
       broken.problem = error.what();
@@ -203,21 +204,31 @@ class Decoder {
 
   void decode_to(const PictureShape& shape) {
     const auto bytes = static_cast<std::size_t>(shape.channels * shape.height * shape.width);
-    require_memory(str(files_.size(), " pictures of ", shape.channels, " x ", shape.height, " x ",
-                       shape.width, " pixels"),
-                   static_cast<std::uint64_t>(files_.size()) * bytes, kCopies,
-                   options_.memory > 0 ? options_.memory : available_memory(),
-                   "choose a smaller --image-size, or fewer pictures");
-    pixels_.resize(files_.size() * bytes);
+    require_room(str(counted(files_.size(), "picture"), " of ", shape.channels, " x ", shape.height,
+                     " x ", shape.width, " pixels"),
+                 static_cast<std::uint64_t>(files_.size()) * bytes, kCopies,
+                 host_room(options_.memory), "choose a smaller --image-size, or fewer pictures");
+    for (std::size_t part = 0; part < std::size(parts_); ++part) {
+      ImageSet& set = sets_[part];
+      set.channels = shape.channels;
+      set.height = shape.height;
+      set.width = shape.width;
+      set.images.clear();
+      set.images.resize(parts_[part] * bytes);
+    }
     std::vector<std::size_t> all(files_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     read(all, shape, options_, [&](std::size_t i, Look look, const Bytes& planes) {
-      if (look.width != 0) {
-        std::copy(planes.begin(), planes.end(),
-                  pixels_.begin() + static_cast<std::ptrdiff_t>(i * bytes));
-      }
+      if (look.width != 0) std::copy(planes.begin(), planes.end(), place_of(i));
       looks_[i] = std::move(look);
     });
+  }
+
+  // Where the pixels of a file go.
+  std::uint8_t* place_of(std::size_t file) {
+    std::size_t part = 0;
+    while (file >= parts_[part]) file -= parts_[part++];
+    return sets_[part].images.data() + file * static_cast<std::size_t>(sets_[part].pixels());
   }
 
   DecodedPictures sets(const PictureShape& shape) {
@@ -229,29 +240,33 @@ class Decoder {
       ++(is_stated ? result.stated_depths : result.found_depths);
     }
     std::size_t begin = 0;
-    ImageSet* sets[] = {&result.train, &result.validation, &result.test};
-    for (std::size_t part = 0; part < std::size(sets); ++part) {
-      ImageSet& set = *sets[part];
-      set.channels = shape.channels;
-      set.height = shape.height;
-      set.width = shape.width;
-      const auto bytes = set.pixels();
-      set.images.reserve(parts_[part] * static_cast<std::size_t>(bytes));
-      for (std::size_t i = begin; i < begin + parts_[part]; ++i) {
-        if (looks_[i].width == 0) {
-          result.skipped.push_back(looks_[i].problem);
-          result.all_read &= looks_[i].has_bytes;
-          continue;
-        }
-        const auto first = pixels_.begin() + static_cast<std::int64_t>(i) * bytes;
-        set.images.insert(set.images.end(), first, first + bytes);
-        set.labels.push_back(files_[i]->label);
-        ++set.count;
-      }
-      begin += parts_[part];
+    for (std::size_t part = 0; part < std::size(parts_); begin += parts_[part++]) {
+      take_read(sets_[part], begin, parts_[part], result);
     }
+    result.train = std::move(sets_[0]);
+    result.validation = std::move(sets_[1]);
+    result.test = std::move(sets_[2]);
     std::sort(result.skipped.begin(), result.skipped.end());
     return result;
+  }
+
+  // Labels the images of a part, whose files begin at `begin`. They move together where pictures
+  // could not be read.
+  void take_read(ImageSet& set, std::size_t begin, std::size_t files, DecodedPictures& result) {
+    const auto bytes = static_cast<std::size_t>(set.pixels());
+    std::uint8_t* const images = set.images.data();
+    for (std::size_t i = 0; i < files; ++i) {
+      const Look& look = looks_[begin + i];
+      if (look.width == 0) {
+        result.skipped.push_back(look.problem);
+        result.all_read &= look.has_bytes;
+        continue;
+      }
+      const auto place = static_cast<std::size_t>(set.count++);
+      if (place != i) std::memmove(images + place * bytes, images + i * bytes, bytes);
+      set.labels.push_back(files_[begin + i]->label);
+    }
+    set.images.resize(static_cast<std::size_t>(set.count) * bytes);
   }
 
   const TreePath& folder_;
@@ -259,8 +274,8 @@ class Decoder {
   std::vector<const PictureFile*> files_;
   std::size_t training_;
   std::vector<Look> looks_;  // at each file
-  std::size_t parts_[3];     // files of each set
-  std::vector<std::uint8_t> pixels_;
+  std::size_t parts_[3];     // files of the training, validation and test set
+  ImageSet sets_[3];
 };
 
 void say(const FolderOptions& options, const std::string& line) {
@@ -291,8 +306,7 @@ void report_broken(const TreePath& folder, const DecodedPictures& pictures,
     for (const std::string& why : pictures.skipped) say(options, why);
   }
   if (options.skip_broken) {
-    say(options,
-        str("left out ", broken, broken == 1 ? " picture" : " pictures", " that cannot be read"));
+    say(options, str("left out ", counted(broken, "picture"), " that cannot be read"));
     return;
   }
   if (broken == 1) throw Error(ErrorKind::data, pictures.skipped.front());
@@ -351,16 +365,6 @@ Dataset load_pictures(const TreePath& folder, const PictureTree& tree,
   dataset.test = std::move(pictures.test);
   set_statistics(dataset);
   return dataset;
-}
-
-fs::path default_cache_folder() {
-  const auto variable = [](const char* name) -> fs::path {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "" : value;
-  };
-  if (const fs::path cache = variable("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "weft";
-  const fs::path home = variable("HOME");
-  return home.empty() ? fs::path() : home / ".cache" / "weft";
 }
 
 }  // namespace weft::data

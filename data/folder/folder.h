@@ -41,7 +41,7 @@ struct FolderOptions {
   Links links = Links::followed;       // load_own_data() alone looks for them
   bool skip_broken = false;            // leave out pictures that cannot be read, and log each
   std::filesystem::path cache_folder;  // is made when needed; empty: no cache
-  std::uint64_t memory = 0;            // in bytes that may be taken; 0: what is free
+  std::uint64_t memory = 0;            // bytes that data may take; 0: what host_room() has
   std::function<void(const std::string&)> log;                        // one line; may be empty
   std::function<void(std::int64_t done, std::int64_t all)> progress;  // on the caller's thread
 };
@@ -53,9 +53,6 @@ Dataset load_folder(const TreePath& folder, const FolderOptions& options);
 // The same for pictures of the folder that are listed already.
 Dataset load_pictures(const TreePath& folder, const PictureTree& tree,
                       const FolderOptions& options);
-
-// $XDG_CACHE_HOME/weft, or ~/.cache/weft; empty when neither variable is set.
-std::filesystem::path default_cache_folder();
 
 // Calls `write` with a new folder that gets its name when all is written. Throws data when there is
 // something of this name, or it cannot be written; then nothing is left there.

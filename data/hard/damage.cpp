@@ -58,11 +58,16 @@ Plane bent(const Plane& plane, double turn, double slant, double stretch) {
   return result;
 }
 
+// Without std::hypot, whose last bit differs between C libraries.
+double length_of(double x, double y) {
+  return std::sqrt(x * x + y * y);
+}
+
 // How far a point is from a piece of a straight line.
 double distance_to(PenPoint p, PenPoint a, PenPoint b) {
   const double dx = b.x - a.x, dy = b.y - a.y, length = dx * dx + dy * dy + 1e-12;
   const double t = std::clamp(((p.x - a.x) * dx + (p.y - a.y) * dy) / length, 0.0, 1.0);
-  return std::hypot(p.x - a.x - t * dx, p.y - a.y - t * dy);
+  return length_of(p.x - a.x - t * dx, p.y - a.y - t * dy);
 }
 
 void draw_line(Plane& plane, PenPoint a, PenPoint b, double pen) {
@@ -100,7 +105,7 @@ Plane broken(Plane plane, float strength, Draw& draw) {
     const double gx = draw.uniform(5, 22), gy = draw.uniform(4, 23);
     const double radius = draw.uniform(0.5f, 1 + 2 * strength);
     change(plane, [&](double x, double y, double value) {
-      return value * std::clamp(std::hypot(x - gx, y - gy) - radius, 0.0, 1.0);
+      return value * std::clamp(length_of(x - gx, y - gy) - radius, 0.0, 1.0);
     });
   }
   return plane;

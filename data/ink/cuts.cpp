@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 
 #include "data/ink/marks.h"
+#include "data/ink/windows.h"
 
 namespace weft::data {
 namespace {
@@ -24,8 +26,8 @@ struct Cut {
   }
 };
 
-// Measures the ink along a cut. Returns whether it crosses one stroke at most.
-bool crosses_one_stroke(const Plane& plane, Cut& cut) {
+// Measures the ink along a cut. Returns whether it crosses two strokes at most.
+bool crosses_few_strokes(const Plane& plane, Cut& cut) {
   int strokes = 0;
   bool is_in_stroke = false;
   for (std::int64_t y = 0; y < plane.height; ++y) {
@@ -35,7 +37,7 @@ bool crosses_one_stroke(const Plane& plane, Cut& cut) {
     is_in_stroke = ink > kCertain;
     cut.ink += ink / 255;
   }
-  return strokes <= 1;
+  return strokes <= 2;
 }
 
 // These pieces of a mark in their own box, without splinters. Nothing when they are too small for a
@@ -87,8 +89,28 @@ void add_gaps(const Mark& mark, std::vector<CutMark>& cuts) {
     if (at == pieces.begin()) continue;
     std::optional<Mark> left = part_of(mark, mark.ink, {pieces.begin(), at});
     std::optional<Mark> right = part_of(mark, mark.ink, {at, pieces.end()});
-    if (left && right) cuts.push_back({std::move(*left), std::move(*right), true});
+    if (left && right) cuts.push_back({std::move(*left), std::move(*right)});
   }
+}
+
+// Cuts between pieces above each other, each of which is as high as a character.
+std::vector<CutMark> gaps_down(const Mark& mark) {
+  constexpr double kLeastHeight = 0.25;  // of the mark
+  std::vector<Piece> pieces = connected_pieces(mark.ink, kCertain, kCertain);
+  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
+    return a.box.top + a.box.bottom() < b.box.top + b.box.bottom();
+  });
+  std::vector<CutMark> cuts;
+  for (auto at = pieces.begin(); at != pieces.end(); ++at) {
+    if (at == pieces.begin()) continue;
+    std::optional<Mark> upper = part_of(mark, mark.ink, {pieces.begin(), at});
+    std::optional<Mark> lower = part_of(mark, mark.ink, {at, pieces.end()});
+    if (!upper || !lower) continue;
+    const auto least = static_cast<double>(std::min(upper->box.height, lower->box.height));
+    if (least < kLeastHeight * static_cast<double>(mark.box.height)) continue;
+    cuts.push_back({std::move(*upper), std::move(*lower)});
+  }
+  return cuts;
 }
 
 // Two characters that touch are about as high as each other, and lie beside each other.
@@ -102,7 +124,7 @@ bool are_beside(const Mark& mark, const Mark& left, const Mark& right) {
          narrower >= kWidth * static_cast<double>(mark.box.width) && overlap <= kOverlap * narrower;
 }
 
-// The lines that cross one stroke at most, those with the least ink first.
+// The lines that cross two strokes at most, those with the least ink first.
 std::vector<Cut> lines_through(const Mark& mark) {
   constexpr double kSlants[] = {-0.45, -0.3, -0.15, 0, 0.15, 0.3, 0.45};
   constexpr double kFirst = 0.2, kLast = 0.8;  // of the width
@@ -112,7 +134,7 @@ std::vector<Cut> lines_through(const Mark& mark) {
   for (double middle = kFirst * width; middle <= kLast * width; middle += step) {
     for (const double slant : kSlants) {
       Cut cut{middle, slant};
-      if (crosses_one_stroke(mark.ink, cut)) lines.push_back(cut);
+      if (crosses_few_strokes(mark.ink, cut)) lines.push_back(cut);
     }
   }
   std::stable_sort(lines.begin(), lines.end(),
@@ -122,7 +144,7 @@ std::vector<Cut> lines_through(const Mark& mark) {
 
 }  // namespace
 
-std::vector<CutMark> cuts_of(const Mark& mark, bool through_strokes) {
+std::vector<CutMark> cuts_of(const Mark& mark) {
   constexpr double kNarrow = 0.5;           // width by height of one character
   constexpr std::int64_t kLeastHeight = 8;  // pixels
   constexpr double kApart = 0.08;           // of the width
@@ -133,7 +155,6 @@ std::vector<CutMark> cuts_of(const Mark& mark, bool through_strokes) {
   }
   std::vector<CutMark> cuts;
   add_gaps(mark, cuts);
-  if (!through_strokes) return cuts;
   std::vector<Cut> chosen;
   for (const Cut& cut : lines_through(mark)) {
     if (cuts.size() >= kMost) break;
@@ -148,6 +169,134 @@ std::vector<CutMark> cuts_of(const Mark& mark, bool through_strokes) {
       cuts.push_back({std::move(*left), std::move(*right)});
   }
   return cuts;
+}
+
+namespace {
+
+// Characters, and how likely they are: the sum of the logarithms of their probabilities, less a
+// price for each of which the judge is unsure, and for each cut.
+struct Reading {
+  double score = 0;
+  std::vector<Mark> marks;
+  bool has_rows = false;  // some lie below others
+};
+
+// The mark as one character, or cut into several, when they are more likely: where it is as high as
+// two with a gap between them, and where the judge is unsure of it and it is wider than `wide`.
+Reading best_reading(const Mark& mark, const MarkJudge& judge, double wide) {
+  constexpr double kDoubt = 0.5, kCut = 0.2;
+  constexpr double kUnlikely = -1.0;  // the score of a part
+  constexpr double kWiderPart = 1.25;
+  constexpr double kTall = 1.8;  // height by width
+  const Judgement whole = judge(mark);
+  Reading best{std::log(std::max(whole.probability, 1e-9)) - (whole.unsure ? kDoubt : 0), {mark}};
+  const auto width = static_cast<double>(mark.box.width),
+             height = static_cast<double>(mark.box.height);
+  const bool is_wide = width >= wide, is_tall = !is_wide && height >= kTall * width;
+  if (!is_tall && !(is_wide && whole.unsure)) return best;
+  const std::vector<CutMark> cuts = is_wide ? cuts_of(mark) : gaps_down(mark);
+  for (const auto& [first, second] : cuts) {
+    Reading both = best_reading(first, judge, kWiderPart * wide);
+    if (both.score < kUnlikely) continue;
+    const Reading rest = best_reading(second, judge, kWiderPart * wide);
+    both.score += rest.score - kCut;
+    if (rest.score < kUnlikely || both.score <= best.score) continue;
+    both.marks.insert(both.marks.end(), rest.marks.begin(), rest.marks.end());
+    both.has_rows = both.has_rows || rest.has_rows || !is_wide;
+    best = std::move(both);
+  }
+  return best;
+}
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// How wide one character is: the median of those of which the judge is sure and that are no upright
+// strokes.
+double usual_width(const std::vector<Mark>& marks, const MarkJudge& judge) {
+  constexpr double kUpright = 0.35, kUsual = 0.7;  // width by height
+  constexpr std::size_t kEnough = 2;
+  std::vector<double> widths, heights;
+  for (const Mark& mark : marks) {
+    const auto width = static_cast<double>(mark.box.width),
+               height = static_cast<double>(mark.box.height);
+    heights.push_back(height);
+    if (width < kUpright * height || judge(mark).unsure) continue;
+    widths.push_back(width);
+  }
+  return widths.size() < kEnough ? kUsual * median_of(heights) : median_of(widths);
+}
+
+// Both in one box, when they are as near to each other as the ends of a broken stroke.
+std::optional<Mark> joined(const Mark& a, const Mark& b) {
+  constexpr double kGap = 0.06;  // of the height
+  const InkBox& first = a.box;
+  const InkBox& second = b.box;
+  const std::int64_t left = std::min(first.left, second.left),
+                     top = std::min(first.top, second.top);
+  const InkBox box{left, top, std::max(first.right(), second.right()) - left,
+                   std::max(first.bottom(), second.bottom()) - top};
+  if (box.width > box.height) return std::nullopt;
+  const auto gap = std::max<std::int64_t>(1, std::llround(kGap * static_cast<double>(box.height)));
+  const auto are_apart = [gap](std::int64_t end, std::int64_t begin) { return end + gap < begin; };
+  if (are_apart(first.right(), second.left) || are_apart(second.right(), first.left) ||
+      are_apart(first.bottom(), second.top) || are_apart(second.bottom(), first.top)) {
+    return std::nullopt;
+  }
+  const auto put = [&](const Mark& mark, Plane& plane) {
+    for (std::int64_t y = 0; y < mark.box.height; ++y) {
+      for (std::int64_t x = 0; x < mark.box.width; ++x) {
+        float& ink = plane.at(mark.box.left - left + x, mark.box.top - top + y);
+        ink = std::max(ink, mark.ink.at(x, y));
+      }
+    }
+  };
+  Plane one(box.width, box.height), other = one;
+  put(a, one);
+  put(b, other);
+  const Plane near = window_max(one, 2 * gap + 1, 2 * gap + 1);
+  bool touch = false;
+  for (std::size_t i = 0; i < near.values.size(); ++i) {
+    touch = touch || (near.values[i] > kCertain && other.values[i] > kCertain);
+  }
+  if (!touch) return std::nullopt;
+  put(b, one);
+  return Mark{box, a.row, std::move(one)};
+}
+
+}  // namespace
+
+std::vector<Mark> join_broken(std::vector<Mark> marks, const MarkJudge& judge) {
+  for (std::size_t a = 0; a < marks.size(); ++a) {
+    for (std::size_t b = 0; b < marks.size(); ++b) {
+      if (a == b || marks[a].row != marks[b].row) continue;
+      std::optional<Mark> both = joined(marks[a], marks[b]);
+      if (!both || judge(*both).unsure) continue;
+      if (!judge(marks[a]).unsure && !judge(marks[b]).unsure) continue;
+      marks[std::min(a, b)] = std::move(*both);
+      marks.erase(marks.begin() + static_cast<std::ptrdiff_t>(std::max(a, b)));
+      a = std::min(a, b);
+      b = SIZE_MAX;  // the next one is the first again
+    }
+  }
+  return marks;
+}
+
+std::vector<Mark> cut_apart(const std::vector<Mark>& marks, const MarkJudge& judge) {
+  constexpr double kWide = 1.15;  // widths of a character
+  const double wide = kWide * usual_width(marks, judge);
+  std::vector<Mark> characters;
+  bool has_rows = false;
+  for (const Mark& mark : marks) {
+    const Reading reading = best_reading(mark, judge, wide);
+    characters.insert(characters.end(), reading.marks.begin(), reading.marks.end());
+    has_rows = has_rows || reading.has_rows;
+  }
+  if (has_rows) sort_for_reading(characters);
+  return characters;
 }
 
 }  // namespace weft::data

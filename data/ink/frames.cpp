@@ -51,6 +51,74 @@ bool lies_in(const Piece& inner, const Piece& outer) {
          inner.box.top > outer.box.top && inner.box.bottom() < outer.box.bottom();
 }
 
+// Are these places, one for each pixel along a side, on a straight line? Some have none, and are
+// negative.
+bool are_straight(const std::vector<std::int64_t>& places) {
+  constexpr double kEnd = 0.05, kBend = 0.02;  // of the side
+  constexpr double kLeastBend = 1.5;           // pixels
+  const auto all = static_cast<double>(places.size());
+  const auto end = static_cast<std::int64_t>(kEnd * all);
+  double n = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+  const auto each = [&](const auto& apply) {
+    for (std::int64_t i = end; i < std::ssize(places) - end; ++i) {
+      const std::int64_t place = places[static_cast<std::size_t>(i)];
+      if (place >= 0) apply(static_cast<double>(i), static_cast<double>(place));
+    }
+  };
+  each([&](double x, double y) {
+    ++n;
+    sum_x += x;
+    sum_y += y;
+    sum_xx += x * x;
+    sum_xy += x * y;
+  });
+  const double spread = n * sum_xx - sum_x * sum_x;
+  if (!(spread > 0)) return false;
+  const double slope = (n * sum_xy - sum_x * sum_y) / spread, first = (sum_y - slope * sum_x) / n;
+  double most = 0;
+  each([&](double x, double y) { most = std::max(most, std::fabs(y - first - slope * x)); });
+  return most <= std::max(kLeastBend, kBend * all);
+}
+
+// Has the box thin and straight sides, as print has? A zero that was written as a box has not.
+bool is_printed(const Piece& frame, const Plane& ink) {
+  constexpr std::int64_t kLeastSide = 24;  // pixels; no digit of 28 x 28 is wider
+  constexpr double kThin = 0.1;            // of the shorter side
+  const InkBox& box = frame.box;
+  const std::int64_t shorter = std::min(box.width, box.height);
+  const auto outline = static_cast<double>(2 * (box.width + box.height));
+  if (shorter < kLeastSide || frame.mass > kThin * static_cast<double>(shorter) * outline) {
+    return false;
+  }
+  std::vector<std::int64_t> sides[4];  // how far inside the outermost ink is
+  for (int i = 0; i < 4; ++i) {
+    sides[i].assign(static_cast<std::size_t>(i < 2 ? box.width : box.height), -1);
+  }
+  for (const std::size_t at : frame.pixels) {
+    const std::int64_t x = static_cast<std::int64_t>(at) % ink.width - box.left;
+    const std::int64_t y = static_cast<std::int64_t>(at) / ink.width - box.top;
+    if (x < 0 || y < 0 || x >= box.width || y >= box.height) continue;
+    const auto see = [](std::int64_t& outermost, std::int64_t depth) {
+      if (outermost < 0 || depth < outermost) outermost = depth;
+    };
+    see(sides[0][static_cast<std::size_t>(x)], y);
+    see(sides[1][static_cast<std::size_t>(x)], box.height - 1 - y);
+    see(sides[2][static_cast<std::size_t>(y)], x);
+    see(sides[3][static_cast<std::size_t>(y)], box.width - 1 - x);
+  }
+  return std::all_of(std::begin(sides), std::end(sides), are_straight);
+}
+
+// Are both about as wide and as high as each other, as the boxes of a form are?
+bool are_alike(const InkBox& a, const InkBox& b) {
+  constexpr double kAlike = 0.2;  // of a side
+  const auto differ = [](std::int64_t one, std::int64_t other) {
+    return static_cast<double>(std::abs(one - other)) >
+           kAlike * static_cast<double>(std::max(one, other));
+  };
+  return !differ(a.width, b.width) && !differ(a.height, b.height);
+}
+
 // Takes the piece out with the blurred edge around it.
 void erase(Plane& ink, const Piece& piece, float certain) {
   constexpr std::int64_t kEdge = 2;  // pixels
@@ -91,16 +159,27 @@ std::vector<Piece> inside_of(const Piece& frame, const Plane& ink, float weak, f
 
 void remove_frames(Plane& ink, float full_ink) {
   constexpr double kLeastInside = 0.25;  // of the frame's height has something in it
+  constexpr double kSpeck = 0.1;         // the same of an empty frame
   const float weak = 0.15f * full_ink, certain = 0.4f * full_ink;
   const std::vector<Piece> pieces = connected_pieces(ink, weak, certain);
-  for (const Piece& frame : pieces) {
-    if (!is_box(frame, ink)) continue;
-    const double least = kLeastInside * static_cast<double>(frame.box.height);
-    const bool has_writing = std::any_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
-      return lies_in(piece, frame) && static_cast<double>(piece.box.height) >= least;
-    });
-    if (!has_writing) continue;
+  std::vector<const Piece*> frames;
+  for (const Piece& piece : pieces) {
+    if (is_box(piece, ink)) frames.push_back(&piece);
+  }
+  for (const Piece* const box : frames) {
+    const Piece& frame = *box;
+    const auto holds = [&](double share) {
+      const double least = share * static_cast<double>(frame.box.height);
+      return std::any_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
+        return lies_in(piece, frame) && static_cast<double>(piece.box.height) >= least;
+      });
+    };
     const std::vector<Piece> inside = inside_of(frame, ink, weak, certain);
+    const bool is_of_form = std::any_of(frames.begin(), frames.end(), [&](const Piece* other) {
+      return other != box && are_alike(other->box, frame.box);
+    });
+    const bool is_empty = is_of_form && inside.empty() && !holds(kSpeck) && is_printed(frame, ink);
+    if (!is_empty && !holds(kLeastInside)) continue;
     // What goes across the whole frame is a line of a grid, which is no business of this step.
     const auto room = static_cast<double>(frame.box.height - 2 * depth_of(frame.box));
     if (std::any_of(inside.begin(), inside.end(), [&](const Piece& piece) {

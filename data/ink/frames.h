@@ -7,7 +7,8 @@
 
 namespace weft::data {
 
-// Takes frames out of a plane of ink: closed boxes that hold other ink. What hangs on a frame
+// Takes frames out of a plane of ink: closed boxes that hold other ink, and empty ones with thin
+// straight sides that have others of their size beside them. What hangs on a frame
 // inside of it stays.
 void remove_frames(Plane& ink, float full_ink);
 

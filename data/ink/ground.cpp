@@ -202,7 +202,7 @@ std::optional<float> ground_of_crop(const Plane& picture) {
   return static_cast<float>(ground);
 }
 
-bool is_dark_on_light(const Plane& picture) {
+Polarity polarity_of(const Plane& picture) {
   const float level = flat_level(picture);
   if (level >= 0) {
     float low = percentile(picture.values, 0.001), high = percentile(picture.values, 0.999);
@@ -211,9 +211,9 @@ bool is_dark_on_light(const Plane& picture) {
       low = percentile(picture.values, 0);
       high = percentile(picture.values, 1);
     }
-    return level - low > high - level;
+    return {level - low > high - level};
   }
-  if (ground_of_crop(picture)) return true;
+  if (ground_of_crop(picture)) return {true};
   // Where a window fits, the picture is ground. Strokes and the gaps between them lie between what
   // the two fillings say; the ground around them tells which of the two they are.
   constexpr std::int64_t kSide = 160;
@@ -256,15 +256,16 @@ bool is_dark_on_light(const Plane& picture) {
     ++(to_bright < to_dark ? dark_ink : light_ink);
   }
   // Paper is more common than anything that is written on in white.
-  if (10 * dark_ink > 14 * light_ink) return true;
+  if (10 * dark_ink > 14 * light_ink) return {true};
   constexpr std::int64_t kEnough = 100;  // votes
-  if (light_ink > 3 * dark_ink && light_ink >= kEnough) return false;
+  if (light_ink > 3 * dark_ink && light_ink >= kEnough) return {false};
   // Most of a page is paper, which is light; most of a black board is dark.
   const float darkest = percentile(small.values, 0.005), lightest = percentile(small.values, 0.995);
   const float most = percentile(small.values, 0.5);
   constexpr float kPaper = 0.5f, kBoard = 0.12f;  // of the way from the darkest to the lightest
-  if (most >= darkest + kPaper * (lightest - darkest)) return true;
-  if (most <= darkest + kBoard * (lightest - darkest)) return false;
+  constexpr bool kIsOpen = true;
+  if (most >= darkest + kPaper * (lightest - darkest)) return {true, kIsOpen};
+  if (most <= darkest + kBoard * (lightest - darkest)) return {false, kIsOpen};
   // The edge of a shadow beside the ink makes the vote close. Strokes are thinner than the ground
   // between them and that edge.
   constexpr std::int64_t kThin = 11;
@@ -274,7 +275,7 @@ bool is_dark_on_light(const Plane& picture) {
     thin_dark += may_vote.values[i] * (filled.values[i] - small.values[i]);
     thin_light += may_vote.values[i] * (small.values[i] - cleared.values[i]);
   }
-  return thin_dark >= thin_light;
+  return {thin_dark >= thin_light, kIsOpen};
 }
 
 }  // namespace weft::data

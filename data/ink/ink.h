@@ -10,8 +10,13 @@
 
 namespace weft::data {
 
-// True when the picture shows dark ink on a lighter ground.
-bool is_dark_on_light(const Plane& picture);
+// Whether a picture shows dark ink on a lighter ground, or light ink on a darker one.
+struct Polarity {
+  bool is_dark_on_light = true;
+  // Strokes and what is around them do not tell, so that the answer is what is common.
+  bool is_open = false;
+};
+Polarity polarity_of(const Plane& picture);
 
 // The median of the outermost pixels.
 float border_level(const Plane& picture);

@@ -198,8 +198,14 @@ void drop_dirt(std::vector<Piece>& pieces, const Plane& ink, float certain, Left
 std::vector<Piece> join_parts(std::vector<Piece> pieces, const Plane& ink, LeftOut& left_out) {
   constexpr double kLeastRing = 0.5;
   if (pieces.empty()) return pieces;
-  // On a page the others tell how high a character is. Two or three may be parts of one.
-  const double height = typical_height(pieces), most = (pieces.size() > 3 ? 1.35 : 2.2) * height;
+  // On a page the others tell how high a character is. Two or three may be parts of one, also
+  // where splinters lie beside them.
+  constexpr double kHigh = 0.5;
+  const double height = typical_height(pieces);
+  const auto high = std::count_if(pieces.begin(), pieces.end(), [&](const Piece& piece) {
+    return static_cast<double>(piece.box.height) >= kHigh * height;
+  });
+  const double most = (high > 3 ? 1.35 : 2.2) * height;
   for (bool has_joined = true; has_joined;) {
     has_joined = false;
     for (std::size_t a = 0; a < pieces.size(); ++a) {
@@ -237,40 +243,54 @@ std::vector<Piece> join_parts(std::vector<Piece> pieces, const Plane& ink, LeftO
   return pieces;
 }
 
-void sort_for_reading(std::vector<Piece>& pieces) {
-  std::sort(pieces.begin(), pieces.end(),
-            [](const Piece& a, const Piece& b) { return a.box.left < b.box.left; });
-  // Each piece continues the row whose last piece is most beside it.
-  std::vector<std::vector<Piece>> rows;
-  for (Piece& piece : pieces) {
-    std::vector<Piece>* best = nullptr;
+namespace {
+
+template <class Character>
+void sort_in_rows(std::vector<Character>& characters) {
+  std::sort(characters.begin(), characters.end(),
+            [](const Character& a, const Character& b) { return a.box.left < b.box.left; });
+  // Each character continues the row whose last character is most beside it.
+  std::vector<std::vector<Character>> rows;
+  for (Character& character : characters) {
+    std::vector<Character>* best = nullptr;
     double most = 0.3;  // of the shorter one's height
-    for (std::vector<Piece>& row : rows) {
+    for (std::vector<Character>& row : rows) {
       const InkBox& last = row.back().box;
-      const double shared =
-          -gap_down(last, piece.box) / static_cast<double>(std::min(last.height, piece.box.height));
+      const double shared = -gap_down(last, character.box) /
+                            static_cast<double>(std::min(last.height, character.box.height));
       if (shared > most) {
         most = shared;
         best = &row;
       }
     }
     if (best == nullptr) best = &rows.emplace_back();
-    best->push_back(std::move(piece));
+    best->push_back(std::move(character));
   }
-  const auto middle = [](const std::vector<Piece>& row) {
+  const auto middle = [](const std::vector<Character>& row) {
     double sum = 0;
-    for (const Piece& piece : row) sum += static_cast<double>(2 * piece.box.top + piece.box.height);
+    for (const Character& character : row)
+      sum += static_cast<double>(2 * character.box.top + character.box.height);
     return sum / static_cast<double>(row.size());
   };
   std::sort(rows.begin(), rows.end(),
             [&](const auto& a, const auto& b) { return middle(a) < middle(b); });
-  pieces.clear();
+  characters.clear();
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    for (Piece& piece : rows[r]) {
-      piece.row = static_cast<std::int64_t>(r);
-      pieces.push_back(std::move(piece));
+    for (Character& character : rows[r]) {
+      character.row = static_cast<std::int64_t>(r);
+      characters.push_back(std::move(character));
     }
   }
+}
+
+}  // namespace
+
+void sort_for_reading(std::vector<Piece>& pieces) {
+  sort_in_rows(pieces);
+}
+
+void sort_for_reading(std::vector<Mark>& marks) {
+  sort_in_rows(marks);
 }
 
 }  // namespace weft::data

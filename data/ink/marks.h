@@ -34,5 +34,6 @@ std::vector<Piece> join_parts(std::vector<Piece> pieces, const Plane& ink, LeftO
 
 // Rows from the top, each from the left.
 void sort_for_reading(std::vector<Piece>& pieces);
+void sort_for_reading(std::vector<Mark>& marks);
 
 }  // namespace weft::data

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/ink/cuts.h"
+#include "data/ink/grid.h"
 #include "data/ink/ink.h"
 #include "data/ink/margin.h"
 #include "data/ink/strokes.h"
@@ -104,7 +104,7 @@ void check_size(const GreyImage& image, const std::string& name) {
 }
 
 bool must_invert(const Plane& plane, Invert invert) {
-  return invert == Invert::automatic ? is_dark_on_light(plane) : invert == Invert::yes;
+  return invert == Invert::automatic ? polarity_of(plane).is_dark_on_light : invert == Invert::yes;
 }
 
 // From pixels of the plane to those of the picture, of which it shows the part `from`.
@@ -122,23 +122,39 @@ struct Finding {
   bool is_inverted = false;
   std::vector<Mark> marks = {};  // at least one
   LeftOut left_out = {};
+  int reduction = 1;  // of the picture (image.h)
 };
 
+// From pixels of the plane to those of the file.
+InkBox in_file(const InkBox& box, const Finding& found) {
+  InkBox result = in_picture(box, found.plane, found.from);
+  for (std::int64_t* part : {&result.left, &result.top, &result.width, &result.height}) {
+    *part *= found.reduction;
+  }
+  return result;
+}
+
+LeftOut left_out_of(const Finding& found) {
+  LeftOut left_out = found.left_out;
+  for (InkBox& box : left_out.boxes) box = in_file(box, found);
+  return left_out;
+}
+
 // What is there, when nothing of it is a character.
-Error nothing_to_read(const Finding& found, const std::string& name) {
+NothingToRead nothing_to_read(const Finding& found, const std::string& name) {
   constexpr float kLeastContrast = 10;  // grey levels
-  const auto& values = found.plane.values;
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  if (!(*high - *low >= kLeastContrast)) {
-    return {ErrorKind::data, str(name, ": no ink/contrast to find a digit in")};
-  }
+  const auto [low, high] = std::ranges::minmax(found.plane.values);
   std::string what = found.left_out.text();
-  if (what.empty()) {
-    what = str("nothing ", found.is_inverted ? "darker" : "lighter",
-               " than the ground is shaped like a stroke");
+  if (!(high - low >= kLeastContrast)) {
+    what = "no ink/contrast to find a digit in";
+  } else {
+    if (what.empty()) {
+      what = str("nothing ", found.is_inverted ? "darker" : "lighter",
+                 " than the ground is shaped like a stroke");
+    }
+    what = "the picture has ink/contrast, but no mark of a digit's size: " + what;
   }
-  return {ErrorKind::data,
-          str(name, ": the picture has ink/contrast, but no mark of a digit's size: ", what)};
+  return {str(name, ": ", what), found.is_inverted, left_out_of(found)};
 }
 
 Finding found_in(const GreyImage& image, Plane plane, const InkBox& from, Invert invert) {
@@ -166,17 +182,37 @@ GreyImage part_of(const GreyImage& image, const InkBox& box) {
   return part;
 }
 
-Finding find_in(const GreyImage& image, Invert invert, const std::string& name) {
-  check_size(image, name);
+// The marks of a picture; none when there is nothing to read.
+Finding searched(const GreyImage& image, Invert invert) {
   const InkBox whole{0, 0, image.width, image.height};
   Plane plane = to_plane(image);
   if (const auto inner = photograph_in_margin(plane)) {
     const InkBox from = in_picture(*inner, plane, whole);
     const GreyImage part = part_of(image, from);
     Finding found = found_in(part, to_plane(part), from, invert);
+    found.reduction = image.reduction;
     if (!found.marks.empty()) return found;
   }
   Finding found = found_in(image, std::move(plane), whole, invert);
+  found.reduction = image.reduction;
+  return found;
+}
+
+// What a recogniser makes of a finding: more for a better reading.
+using Merit = std::function<double(const Finding&)>;
+
+// Where the ground leaves open whether the ink is dark or light, both are tried, and the one that
+// `merit` prefers is kept. Without `merit` it is what is common.
+Finding find_in(const GreyImage& image, Invert invert, const std::string& name,
+                const Merit& merit) {
+  check_size(image, name);
+  Finding found = searched(image, invert);
+  if (invert == Invert::automatic && merit && polarity_of(found.plane).is_open) {
+    Finding other = searched(image, found.is_inverted ? Invert::no : Invert::yes);
+    const bool is_better =
+        !other.marks.empty() && (found.marks.empty() || merit(other) > merit(found));
+    if (is_better) found = std::move(other);
+  }
   if (found.marks.empty()) throw nothing_to_read(found, name);
   return found;
 }
@@ -189,95 +225,60 @@ Plane without_hairlines(const Plane& ink, PictureSize box) {
                                 static_cast<double>(box.height) / static_cast<double>(ink.height));
   const double width = scale * stroke_width(ink);
   if (width >= kHairline || scale >= 1) return ink;
-  const auto margin = static_cast<std::int64_t>(0.5 * (kStroke - width) / scale + 0.5);
-  if (margin == 0) return ink;
-  const Plane wider =
-      put_on_ground(ink, margin, margin, 0, {ink.height + 2 * margin, ink.width + 2 * margin});
-  return window_max(wider, 2 * margin + 1, 2 * margin + 1);
+  // A narrow loop keeps half of its ground, or its strokes stay as they are.
+  constexpr double kLeastOpen = 0.5;
+  const auto open = static_cast<double>(enclosed_pixels(ink));
+  auto margin = static_cast<std::int64_t>(0.5 * (kStroke - width) / scale + 0.5);
+  for (; margin > 0; margin /= 2) {
+    const Plane larger =
+        put_on_ground(ink, margin, margin, 0, {ink.height + 2 * margin, ink.width + 2 * margin});
+    Plane wider = window_max(larger, 2 * margin + 1, 2 * margin + 1);
+    if (static_cast<double>(enclosed_pixels(wider)) >= kLeastOpen * open) return wider;
+  }
+  return ink;
 }
 
 std::vector<std::uint8_t> pixels_like_mnist(const Mark& mark, PictureSize size) {
   const PictureSize box = box_in(size);
-  return to_bytes(place_like_mnist(scale_into(without_hairlines(mark.ink, box), box), size));
+  // A digit in MNIST's own format keeps its pixels.
+  const bool is_larger = mark.box.width > box.width && mark.box.height > box.height;
+  const Plane ink = is_larger ? with_even_ink(mark.ink) : mark.ink;
+  return to_bytes(place_like_mnist(scale_into(without_hairlines(ink, box), box), size));
 }
 
 // With its boxes in pixels of the picture.
-LeftOut left_out_of(const Finding& found) {
-  LeftOut left_out = found.left_out;
-  for (InkBox& box : left_out.boxes) box = in_picture(box, found.plane, found.from);
-  return left_out;
-}
-
 PreparedImage prepared_like_mnist(const Mark& mark, std::size_t marks, const Finding& found,
                                   PictureSize size) {
   return {pixels_like_mnist(mark, size),
           found.is_inverted,
-          in_picture(mark.box, found.plane, found.from),
+          in_file(mark.box, found),
           mark.row,
           marks,
           left_out_of(found)};
 }
 
-// Characters, and how likely they are: the sum of the logarithms of their probabilities, less a
-// price for each of which the judge is unsure, and for each cut.
-struct Reading {
-  double score = 0;
-  std::vector<Mark> marks;
-};
-
-// The mark as one character, or, where the judge is unsure of it and it is wider than `wide`, cut
-// into several, when they are more likely.
-Reading best_reading(const Mark& mark, const Judge& judge, PictureSize size, double wide) {
-  constexpr double kDoubt = 0.5, kCut = 0.3, kGap = 0.2;
-  constexpr double kUnlikely = -1.0;  // the score of a part
-  constexpr double kWiderPart = 1.25, kTouching = 1.25;
-  const Judgement whole = judge(pixels_like_mnist(mark, size));
-  Reading best{std::log(std::max(whole.probability, 1e-9)) - (whole.unsure ? kDoubt : 0), {mark}};
-  const auto width = static_cast<double>(mark.box.width);
-  if (!whole.unsure || width < wide) return best;
-  for (const auto& [left, right, is_gap] : cuts_of(mark, width >= kTouching * wide)) {
-    Reading both = best_reading(left, judge, size, kWiderPart * wide);
-    if (both.score < kUnlikely) continue;
-    const Reading rest = best_reading(right, judge, size, kWiderPart * wide);
-    both.score += rest.score - (is_gap ? kGap : kCut);
-    if (rest.score < kUnlikely || both.score <= best.score) continue;
-    both.marks.insert(both.marks.end(), rest.marks.begin(), rest.marks.end());
-    best = std::move(both);
-  }
-  return best;
+// Judges a mark as the network sees it.
+MarkJudge judge_of_marks(const Judge& judge, PictureSize size) {
+  return [&judge, size](const Mark& mark) { return judge(pixels_like_mnist(mark, size)); };
 }
 
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+// A probability, and 1 more of what the judge is sure of.
+double merit_of(const Judgement& judgement) {
+  return judgement.probability + (judgement.unsure ? 0 : 1);
 }
 
-// How wide one character is: the median of those of which the judge is sure and that are no upright
-// strokes.
-double usual_width(const std::vector<Mark>& marks, const Judge& judge, PictureSize size) {
-  constexpr double kUpright = 0.35, kUsual = 0.7;  // width by height
-  constexpr std::size_t kEnough = 2;
-  std::vector<double> widths, heights;
-  for (const Mark& mark : marks) {
-    const auto width = static_cast<double>(mark.box.width),
-               height = static_cast<double>(mark.box.height);
-    heights.push_back(height);
-    if (width < kUpright * height || judge(pixels_like_mnist(mark, size)).unsure) continue;
-    widths.push_back(width);
-  }
-  return widths.size() < kEnough ? kUsual * median_of(heights) : median_of(widths);
-}
-
-std::vector<Mark> cut_apart(const std::vector<Mark>& marks, const Judge& judge, PictureSize size) {
-  constexpr double kWide = 1.3;  // widths of a character
-  const double wide = kWide * usual_width(marks, judge, size);
-  std::vector<Mark> characters;
-  for (const Mark& mark : marks) {
-    const Reading reading = best_reading(mark, judge, size, wide);
-    characters.insert(characters.end(), reading.marks.begin(), reading.marks.end());
-  }
-  return characters;
+// The mean of the marks, of which large ones count more.
+Merit merit_of_page(const Judge& judge, PictureSize size) {
+  if (!judge) return {};
+  return [judge = judge_of_marks(judge, size)](const Finding& found) {
+    double sum = 0, all = 0;
+    for (const Mark& mark : found.marks) {
+      const auto area = static_cast<double>(mark.box.width * mark.box.height);
+      sum += area * merit_of(judge(mark));
+      all += area;
+    }
+    return sum / all;
+  };
 }
 
 // Adds the ink of `inner` to `outer` when it lies inside its box. Returns whether it does.
@@ -311,7 +312,8 @@ PreparedImage unprepared(const GreyImage& image, bool is_inverted, const std::st
 
 PreparedImage resized(const GreyImage& image, Invert invert, PictureSize size) {
   Plane plane = to_plane(image);
-  PreparedImage result{{}, must_invert(plane, invert), {0, 0, image.width, image.height}, 0, 1};
+  const InkBox whole{0, 0, image.width * image.reduction, image.height * image.reduction};
+  PreparedImage result{{}, must_invert(plane, invert), whole, 0, 1};
   if (result.inverted) invert_values(plane);
   const float ground = border_level(plane);
   const Plane scaled = scale_into(plane, size);
@@ -337,8 +339,11 @@ Invert parse_invert(std::string_view text) {
 std::vector<PreparedImage> prepare_marks(const GreyImage& image, Invert invert,
                                          const std::string& name, PictureSize size,
                                          const Judge& judge) {
-  Finding found = find_in(image, invert, name);
-  if (judge) found.marks = cut_apart(found.marks, judge, size);
+  Finding found = find_in(image, invert, name, merit_of_page(judge, size));
+  if (judge) {
+    const MarkJudge judge_mark = judge_of_marks(judge, size);
+    found.marks = cut_apart(join_broken(std::move(found.marks), judge_mark), judge_mark);
+  }
   std::vector<PreparedImage> prepared;
   for (const Mark& mark : found.marks) {
     prepared.push_back(prepared_like_mnist(mark, found.marks.size(), found, size));
@@ -346,18 +351,25 @@ std::vector<PreparedImage> prepare_marks(const GreyImage& image, Invert invert,
   return prepared;
 }
 
-PreparedImage prepare_image(const GreyImage& image, Preprocess preprocess, Invert invert,
-                            const std::string& name, PictureSize size) {
-  check_size(image, name);
-  if (preprocess == Preprocess::none) return unprepared(image, invert == Invert::yes, name, size);
-  if (preprocess == Preprocess::resize) return resized(image, invert, size);
-  Finding found = find_in(image, invert, name);
-  // A mark at the border may be something beside the sheet, so it counts less.
+std::vector<InkBox> boxes_of_form(const GreyImage& image, Invert invert) {
+  constexpr std::int64_t kSide = 1600;  // a box of a full sheet has dozens of pixels
+  const Finding page{
+      {0, 0, image.width, image.height}, to_plane(image, kSide), false, {}, {}, image.reduction};
+  std::vector<InkBox> boxes = printed_boxes(page.plane, must_invert(page.plane, invert));
+  for (InkBox& box : boxes) box = in_file(box, page);
+  return boxes;
+}
+
+namespace {
+
+PreparedImage largest_of(Finding found, PictureSize size) {
+  // A mark along the border may be something beside the sheet, so it counts less.
+  const std::int64_t border = std::min(found.plane.width, found.plane.height) / 40;
   const auto weight = [&](const Mark& mark) {
     const InkBox& box = mark.box;
-    const bool is_at_border = box.left <= 0 || box.top <= 0 || box.right() >= found.plane.width ||
-                              box.bottom() >= found.plane.height;
-    return box.width * box.height / (is_at_border ? 4 : 1);
+    const std::int64_t distance = std::min(
+        {box.left, box.top, found.plane.width - box.right(), found.plane.height - box.bottom()});
+    return box.width * box.height / (distance <= border ? 4 : 1);
   };
   const auto largest =
       std::max_element(found.marks.begin(), found.marks.end(),
@@ -367,6 +379,22 @@ PreparedImage prepare_image(const GreyImage& image, Preprocess preprocess, Inver
   // Without its eyes and mouth a face would be a zero.
   std::erase_if(found.marks, [&](const Mark& other) { return takes_in(mark, other); });
   return prepared_like_mnist(mark, found.marks.size() + 1, found, size);
+}
+
+}  // namespace
+
+PreparedImage prepare_image(const GreyImage& image, Preprocess preprocess, Invert invert,
+                            const std::string& name, PictureSize size, const Judge& judge) {
+  check_size(image, name);
+  if (preprocess == Preprocess::none) return unprepared(image, invert == Invert::yes, name, size);
+  if (preprocess == Preprocess::resize) return resized(image, invert, size);
+  Merit merit;
+  if (judge) {
+    merit = [&](const Finding& found) { return merit_of(judge(largest_of(found, size).pixels)); };
+  }
+  Finding found = find_in(image, invert, name, merit);
+  if (judge) found.marks = join_broken(std::move(found.marks), judge_of_marks(judge, size));
+  return largest_of(std::move(found), size);
 }
 
 }  // namespace weft::data

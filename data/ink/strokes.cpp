@@ -79,6 +79,12 @@ Pen pen_of(const std::vector<Piece>& pieces, const Plane& ink, float certain) {
   return pen;
 }
 
+Plane with_even_ink(Plane ink) {
+  constexpr float kGain = 2;
+  for (float& value : ink.values) value = std::min(255.0f, kGain * value);
+  return ink;
+}
+
 double stroke_width(const Plane& ink) {
   constexpr float kInk = 127;
   double mass = 0, outline = 0;
@@ -97,6 +103,45 @@ double stroke_width(const Plane& ink) {
   return outline > 0 ? 2 * mass / outline : 0;
 }
 
+namespace {
+
+// Cells of 0 that no path of such cells connects with the first, which is outside.
+std::int64_t enclosed_cells(std::vector<std::uint8_t> cells, std::int64_t width) {
+  const auto height = std::ssize(cells) / width;
+  std::vector<std::int64_t> open{0};
+  cells[0] = 2;
+  while (!open.empty()) {
+    const std::int64_t at = open.back(), x = at % width, y = at / width;
+    open.pop_back();
+    const auto visit = [&](std::int64_t nx, std::int64_t ny) {
+      if (nx < 0 || ny < 0 || nx >= width || ny >= height) return;
+      std::uint8_t& cell = cells[static_cast<std::size_t>(ny * width + nx)];
+      if (cell != 0) return;
+      cell = 2;
+      open.push_back(ny * width + nx);
+    };
+    visit(x - 1, y);
+    visit(x + 1, y);
+    visit(x, y - 1);
+    visit(x, y + 1);
+  }
+  return std::count(cells.begin(), cells.end(), std::uint8_t{0});
+}
+
+}  // namespace
+
+std::int64_t enclosed_pixels(const Plane& ink) {
+  constexpr float kInk = 127;
+  const std::int64_t width = ink.width + 2, height = ink.height + 2;
+  std::vector<std::uint8_t> cells(static_cast<std::size_t>(width * height));
+  for (std::int64_t y = 0; y < ink.height; ++y) {
+    for (std::int64_t x = 0; x < ink.width; ++x) {
+      cells[static_cast<std::size_t>((y + 1) * width + x + 1)] = ink.at(x, y) > kInk ? 1 : 0;
+    }
+  }
+  return enclosed_cells(std::move(cells), width);
+}
+
 bool is_ring(const Piece& piece, const Plane& ink) {
   // The ground that is connected with the outside, in the mark's box with a pixel around it.
   const std::int64_t width = piece.box.width + 2, height = piece.box.height + 2;
@@ -109,27 +154,8 @@ bool is_ring(const Piece& piece, const Plane& ink) {
       cells[static_cast<std::size_t>(y * width + x)] = 1;
     }
   }
-  std::vector<std::int64_t> open{0};
-  cells[0] = 2;
-  std::int64_t outside = 1;
-  while (!open.empty()) {
-    const std::int64_t at = open.back(), x = at % width, y = at / width;
-    open.pop_back();
-    const auto visit = [&](std::int64_t nx, std::int64_t ny) {
-      if (nx < 0 || ny < 0 || nx >= width || ny >= height) return;
-      std::uint8_t& cell = cells[static_cast<std::size_t>(ny * width + nx)];
-      if (cell != 0) return;
-      cell = 2;
-      ++outside;
-      open.push_back(ny * width + nx);
-    };
-    visit(x - 1, y);
-    visit(x + 1, y);
-    visit(x, y - 1);
-    visit(x, y + 1);
-  }
   constexpr double kLeastHole = 0.05;  // of the box
-  const auto holes = std::count(cells.begin(), cells.end(), std::uint8_t{0});
+  const std::int64_t holes = enclosed_cells(std::move(cells), width);
   return static_cast<double>(holes) >= kLeastHole * static_cast<double>(width * height);
 }
 

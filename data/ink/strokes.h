@@ -18,8 +18,15 @@ struct Pen {
 };
 Pen pen_of(const std::vector<Piece>& pieces, const Plane& ink, float certain);
 
+// Ink from 0 to 255 with full ink where it has half of it or more. A pen that runs dry leaves a
+// part of a stroke so pale that a network overlooks it beside the darkest.
+Plane with_even_ink(Plane ink);
+
 // The mean width of the strokes of a mark with ink from 0 to 255, in pixels.
 double stroke_width(const Plane& ink);
+
+// The number of pixels of ground that a mark with ink from 0 to 255 encloses.
+std::int64_t enclosed_pixels(const Plane& ink);
 
 // Is there ground that the mark encloses, as in a 0?
 bool is_ring(const Piece& piece, const Plane& ink);

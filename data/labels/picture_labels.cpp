@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "data/arrays/unicode.h"
+#include "data/files/counted.h"
 #include "data/folder/layout.h"
 #include "data/labels/label_table.h"
 #include "data/labels/labelled_pictures.h"
@@ -92,7 +93,8 @@ class TableLabels {
     std::vector<Labelled> pictures;
     for (auto& [path, labelled] : labelled_) pictures.push_back(std::move(labelled));
     const std::size_t unnamed = index_.files().size() - std::min(named_, index_.files().size());
-    if (unnamed > 0) say(str("passed over ", unnamed, " pictures that no table gives a label"));
+    if (unnamed > 0)
+      say(str("passed over ", counted(unnamed, "picture"), " that no table gives a label"));
     return tree_of(std::move(tree), std::move(pictures), options_.holding, folder_.string());
   }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "data/files/counted.h"
 #include "data/folder/layout.h"
 #include "data/labels/label_table.h"
 #include "data/labels/labelled_pictures.h"
@@ -130,7 +131,8 @@ std::optional<PictureTree> pictures_by_split_lists(const TreePath& folder,
   if (options.log) {
     options.log("the sets are told by " + found);
     if (pictures.size() < files.size()) {
-      options.log(str("passed over ", files.size() - pictures.size(), " pictures in none of them"));
+      options.log(str("passed over ", counted(files.size() - pictures.size(), "picture"),
+                      " in none of them"));
     }
   }
   return tree_of(tree, std::move(pictures), options.holding, folder.string());

@@ -52,6 +52,7 @@ Picture upright(Picture picture, int orientation, const std::string& name) {
   const std::int64_t height = is_transposed ? picture.width : picture.height;
   Picture result = make_picture(width, height, picture.channels, name);
   result.depth = picture.depth;
+  result.reduction = picture.reduction;
   std::uint8_t* out = result.pixels.get();
   for (std::int64_t y = 0; y < height; ++y) {
     const std::int64_t v = from_bottom ? height - 1 - y : y;

@@ -168,6 +168,11 @@ bool has_ending_of_unread_picture(const std::filesystem::path& path) {
   return has_ending(path, kEndings);
 }
 
+std::string reduction_text(int reduction) {
+  const char* const share = reduction == 2 ? "half" : reduction == 4 ? "a quarter" : "an eighth";
+  return reduction == 1 ? "" : str("it is read at ", share, " of its width and height");
+}
+
 std::string SampleDepth::assumption() const {
   if (bits == 0 || bits == 16 || source != Source::measured) return "";
   return str("its largest sample is ", peak, ", so that white is taken to be ", (1 << bits) - 1);
@@ -184,7 +189,7 @@ GreyImage decode_grey_image(std::span<const std::uint8_t> bytes, const std::stri
                             int sample_bits) {
   const Picture decoded = decode(bytes, &Format::decode_grey, name, sample_bits);
   return {decoded.width, decoded.height, grey_plane(decoded, contrasting_ground(decoded)),
-          decoded.depth};
+          decoded.depth, decoded.reduction};
 }
 
 Picture decode_picture(std::span<const std::uint8_t> bytes, const std::string& name,
@@ -193,8 +198,8 @@ Picture decode_picture(std::span<const std::uint8_t> bytes, const std::string& n
 }
 
 RgbImage rgb_image_of(const Picture& decoded) {
-  RgbImage image{decoded.width, decoded.height, !decoded.is_colour(), {}, {}, {}, {},
-                 decoded.depth};
+  RgbImage image{decoded.width, decoded.height,   !decoded.is_colour(), {}, {}, {}, {},
+                 decoded.depth, decoded.reduction};
   image.grey = grey_plane(decoded, kWhite);
   if (image.is_grey) return image;
   image.red = plane(decoded, kWhite, [](const std::uint8_t* rgb) { return int{rgb[0]}; });

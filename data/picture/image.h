@@ -41,7 +41,11 @@ struct GreyImage {
   std::int64_t width = 0, height = 0;
   std::vector<std::uint8_t> pixels;  // (height, width); 0 black, 255 white
   SampleDepth depth = {};
+  int reduction = 1;  // a pixel is the mean of reduction x reduction of the file's
 };
+
+// "it is read at a quarter of its width and height"; "" for a picture that is read as it is.
+std::string reduction_text(int reduction);
 
 struct RgbImage {
   std::int64_t width = 0, height = 0;
@@ -49,16 +53,18 @@ struct RgbImage {
   std::vector<std::uint8_t> red, green, blue;  // (height, width) each
   std::vector<std::uint8_t> grey;              // brightness, as in GreyImage
   SampleDepth depth = {};
+  int reduction = 1;  // as in GreyImage
 };
 
 bool is_picture(std::span<const std::uint8_t> bytes);  // by the magic numbers of those formats
 bool has_picture_ending(const std::filesystem::path& path);            // .png, .JPG, ...
 bool has_ending_of_unread_picture(const std::filesystem::path& path);  // .heic, .TIF, ...
 // False when Weft was built without libwebp, libtiff or libheif: WebP, TIFF, or HEIC and AVIF are
-// refused as unsupported.
+// refused as unsupported. The same of libjpeg-turbo and large JPEGs.
 bool reads_webp();
 bool reads_tiff();
 bool reads_heif();
+bool reads_large_jpeg();
 
 // "PNG, JPEG, ...": what files may be, for messages and help.
 inline constexpr const char* kPictureFormats =
@@ -67,6 +73,9 @@ inline constexpr const char* kPictureFormats =
 // A camera's orientation (Exif) is applied. Transparent parts are shown on white paper, in a grey
 // image on black when what is visible is light. Throws data for anything that is not such a
 // picture, and names the format of JPEG XL, PDF and others that are not read.
+//
+// A JPEG that is larger than kMaxImageSide and kMaxImagePixels allow is read at a half, a quarter
+// or an eighth of its width and height, which `reduction` tells.
 //
 // White in a PNG or TIFF of 16 bits a sample has the bits that the sBIT chunk of a PNG states, else
 // `sample_bits`, else, with 0, those that its largest sample needs. Where a sample is larger than

@@ -19,14 +19,18 @@ Picture make_picture(std::int64_t width, std::int64_t height, int channels,
   return picture;
 }
 
-void check_dimensions(std::int64_t width, std::int64_t height, const std::string& name) {
-  if (width >= 1 && height >= 1 && width <= kMaxImageSide && height <= kMaxImageSide &&
-      width * height <= kMaxImagePixels) {
-    return;
-  }
-  throw Error(ErrorKind::data,
-              str(name, ": dimensions ", width, " x ", height, ": expected 1 to ", kMaxImageSide,
-                  " a side and at most ", kMaxImagePixels, " pixels"));
+bool are_dimensions_accepted(std::int64_t width, std::int64_t height, int reduction) {
+  const std::int64_t side = kMaxImageSide * reduction;
+  return width >= 1 && height >= 1 && width <= side && height <= side &&
+         width * height <= kMaxImagePixels * reduction * reduction;
+}
+
+void check_dimensions(std::int64_t width, std::int64_t height, const std::string& name,
+                      int reduction) {
+  if (are_dimensions_accepted(width, height, reduction)) return;
+  throw Error(ErrorKind::data, str(name, ": dimensions ", width, " x ", height, ": expected 1 to ",
+                                   kMaxImageSide * reduction, " a side and at most ",
+                                   kMaxImagePixels * reduction * reduction, " pixels"));
 }
 
 Error damaged_picture(const std::string& name, const std::string& what) {

@@ -22,6 +22,7 @@ struct Picture {
   int channels = 0;  // 1 grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha
   std::unique_ptr<std::uint8_t[], void (*)(void*)> pixels;  // (height, width, channels)
   SampleDepth depth = {};                                   // of a PNG of 16 bits a sample
+  int reduction = 1;                                        // as GreyImage's
 
   bool is_colour() const { return channels >= 3; }
   bool has_alpha() const { return channels % 2 == 0; }
@@ -55,8 +56,11 @@ std::uint8_t byte_of_sample(std::uint32_t value, int bits);
 Picture make_picture(std::int64_t width, std::int64_t height, int channels,
                      const std::string& name);
 
-// Throws data, naming both sides, unless a picture of this size is accepted (image.h).
-void check_dimensions(std::int64_t width, std::int64_t height, const std::string& name);
+// Is a picture of this size accepted (image.h), when each side is divided by `reduction`?
+bool are_dimensions_accepted(std::int64_t width, std::int64_t height, int reduction = 1);
+// Throws data, naming both sides, unless it is.
+void check_dimensions(std::int64_t width, std::int64_t height, const std::string& name,
+                      int reduction = 1);
 
 Error damaged_picture(const std::string& name, const std::string& what);
 Error unsupported_picture(const std::string& name, const std::string& what);

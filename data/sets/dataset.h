@@ -7,13 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "data/files/host_array.h"
 #include "data/picture/fit.h"
 
 namespace weft::data {
 
 struct ImageSet {
   std::int64_t count = 0, channels = 1, height = 0, width = 0;
-  std::vector<std::uint8_t> images = {};  // (count, channels, height, width); in grey 255 is ink
+  // (count, channels, height, width); in grey 255 is ink. Images that are too many for the memory
+  // are in a file (host_array.h).
+  HostArray<std::uint8_t> images = {};
   std::vector<std::int32_t> labels = {};  // (count,), each in [0, class_names.size())
 
   std::int64_t pixels() const { return channels * height * width; }  // bytes of an image

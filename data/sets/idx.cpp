@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "data/files/counted.h"
 #include "engine/error.h"
 
 namespace weft::data {
@@ -132,8 +133,8 @@ ImageSet join_images_and_labels(IdxArray images, IdxArray labels, int classes) {
   }
   const std::int64_t count = images.extents[0];
   if (count != labels.extents[0]) {
-    throw bad(images.name,
-              str(count, " images, but ", labels.extents[0], " labels in ", labels.name));
+    throw bad(images.name, str(counted(count, "image"), ", but ",
+                               counted(labels.extents[0], "label"), " in ", labels.name));
   }
   if (images.values.empty()) throw bad(images.name, "holds no pixels");
   const auto wrong = std::find_if(labels.values.begin(), labels.values.end(),

@@ -24,6 +24,37 @@ std::string_view without_mark(std::string_view text) {
   return text;
 }
 
+// Does a line begin with #, and is no row, whose label may begin with it? Then it is a comment.
+bool is_comment(std::string_view line, std::size_t fields, char delimiter) {
+  return line.starts_with('#') && fields_of(line, delimiter).size() != fields;
+}
+
+// The first line that is no comment. numpy.savetxt() writes the header behind a #; the names of as
+// many columns as the next line has are one, and numbers there are a row that was taken out.
+std::string first_of(TableText& text, std::int64_t& line, const std::string& where) {
+  std::string first;
+  while (is_blank_line(first)) {
+    const std::optional<std::string_view> next = text.next();
+    if (!next) throw Error(ErrorKind::data, str(where, ": an empty table"));
+    first = line == 0 ? without_mark(*next) : *next;
+    ++line;
+    if (!first.starts_with('#')) continue;
+    const std::vector<std::string> behind = text.sample();
+    if (behind.empty()) continue;
+    const char delimiter = delimiter_of(behind.front());
+    std::string names = first.substr(std::min(first.find_first_not_of("# "), first.size()));
+    const std::size_t columns = fields_of(behind.front(), delimiter).size();
+    if (behind.front().starts_with('#')) {
+      if (is_comment(first, columns, delimiter)) first.clear();
+      continue;
+    }
+    const std::vector<std::string_view> fields = fields_of(names, delimiter);
+    const bool are_names = fields.size() == columns && !is_number(fields.front());
+    first = are_names ? std::move(names) : "";
+  }
+  return first;
+}
+
 // Bytes as long as all values are such, floats from the first other one on.
 class Values {
  public:
@@ -50,7 +81,7 @@ class Values {
 
  private:
   Bytes bytes_;
-  std::vector<float> floats_;
+  HostArray<float> floats_;
   bool has_floats_ = false;
 };
 
@@ -212,14 +243,11 @@ class RowReader {
 CsvImages read_csv(TableText& text, const std::string& label, const std::string& usual,
                    const PictureShape& shape, const std::string& where) {
   std::int64_t line = 0;
-  std::string first;
-  while (is_blank_line(first)) {
-    const std::optional<std::string_view> next = text.next();
-    if (!next) throw Error(ErrorKind::data, str(where, ": an empty table"));
-    first = line == 0 ? without_mark(*next) : *next;
-    ++line;
-  }
-  const std::vector<std::string> sample = text.sample();
+  const std::string first = first_of(text, line, where);
+  const char delimiter = delimiter_of(first);
+  const std::size_t fields = fields_of(first, delimiter).size();
+  std::vector<std::string> sample = text.sample();
+  std::erase_if(sample, [&](const auto& row) { return is_comment(row, fields, delimiter); });
   const TableColumns columns =
       columns_of(first, {sample.begin(), sample.end()}, label, usual, where);
   constexpr auto kLeastPixels = 4;
@@ -230,7 +258,7 @@ CsvImages read_csv(TableText& text, const std::string& label, const std::string&
   if (!columns.has_header) reader.read(first, line);
   while (const std::optional<std::string_view> row = text.next()) {
     ++line;
-    if (!is_blank_line(*row)) reader.read(*row, line);
+    if (!is_blank_line(*row) && !is_comment(*row, fields, delimiter)) reader.read(*row, line);
   }
   CsvImages images = reader.finish(shape);
   if (columns.uses[first_used(columns.uses)] == ColumnUse::label) images.label = "first";

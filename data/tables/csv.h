@@ -23,8 +23,9 @@ LabelledValues rows_of(const CsvImages& images, Split set);
 
 // The columns are those of columns_of(). A table with fewer than 4 values in a row is none of
 // images, and gives none. Colours are taken to stand together, red, green and blue of
-// each pixel. A row is refused, with its line, when it has not as many fields as the first one or
-// when a value is no number. Throws data.
+// each pixel. A line that begins with # and has not as many fields is a comment. A row is refused,
+// with its line, when it has not as many fields as the first one or when a value is no number.
+// Throws data.
 CsvImages read_csv(TableText& text, const std::string& label, const std::string& usual,
                    const PictureShape& shape, const std::string& where);
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "data/files/counted.h"
 #include "data/sets/statistics.h"
 #include "engine/error.h"
 #include "engine/random.h"
@@ -88,14 +89,15 @@ Scale scale_for(const Range& range, const std::string& where) {
 }
 
 Bytes scaled(const LabelledValues& values, const Scale& scale) {
-  if (!values.bytes.empty() && scale.is_whole()) return values.bytes;
   const auto byte_of = [&](double value) {
     const double byte = (value - scale.black) * 255 / (scale.white - scale.black);
     return static_cast<std::uint8_t>(std::lround(std::clamp(byte, 0.0, 255.0)));
   };
   Bytes bytes;
   bytes.reserve(values.bytes.size() + values.floats.size());
-  for (const std::uint8_t value : values.bytes) bytes.push_back(byte_of(value));
+  for (const std::uint8_t value : values.bytes) {
+    bytes.push_back(byte_of(static_cast<double>(value)));
+  }
   for (const float value : values.floats) bytes.push_back(byte_of(static_cast<double>(value)));
   return bytes;
 }
@@ -145,6 +147,9 @@ void hold_out(Dataset& dataset) {
   }
   const ImageSet none{.channels = all.channels, .height = all.height, .width = all.width};
   dataset.train = dataset.test = none;
+  const std::int64_t held_out = std::count(tests.begin(), tests.end(), true);
+  dataset.test.images.reserve(static_cast<std::size_t>(held_out * all.pixels()));
+  dataset.train.images.reserve(static_cast<std::size_t>((all.count - held_out) * all.pixels()));
   for (std::size_t row = 0; row < tests.size(); ++row) {
     move_image(tests[row] ? dataset.test : dataset.train, all, row);
   }
@@ -167,9 +172,10 @@ std::string found_text(const LabelledValues& values, const std::vector<std::stri
       scale.is_whole()
           ? ""
           : fmt::format(", where {:g} is black and {:g} is white", scale.black, scale.white);
-  return fmt::format("{} images of {} classes, {} to {}, {}, values {:g} to {:g}{}, in {}",
-                     values.count, names.size(), printable(names.front()), printable(names.back()),
-                     shape_text(values), range.low, range.high, scaling, values.where);
+  return fmt::format("{} of {} classes, {} to {}, {}, values {:g} to {:g}{}, in {}",
+                     counted(values.count, "image"), names.size(), printable(names.front()),
+                     printable(names.back()), shape_text(values), range.low, range.high, scaling,
+                     values.where);
 }
 
 }  // namespace
@@ -217,15 +223,15 @@ void separate_channels(LabelledValues& values) {
   const auto channels = static_cast<std::size_t>(values.channels);
   const auto plane = static_cast<std::size_t>(values.height * values.width);
   const auto separate = [&](auto& of) {
-    auto separated = of;
-    for (std::size_t image = 0; image + channels * plane <= of.size(); image += channels * plane) {
+    std::remove_reference_t<decltype(of)> image(of.empty() ? 0 : channels * plane);
+    for (std::size_t at = 0; at + channels * plane <= of.size(); at += channels * plane) {
+      std::copy_n(of.begin() + at, image.size(), image.begin());
       for (std::size_t pixel = 0; pixel < plane; ++pixel) {
         for (std::size_t channel = 0; channel < channels; ++channel) {
-          separated[image + channel * plane + pixel] = of[image + pixel * channels + channel];
+          of[at + channel * plane + pixel] = image[pixel * channels + channel];
         }
       }
     }
-    of = std::move(separated);
   };
   separate(values.bytes);
   separate(values.floats);

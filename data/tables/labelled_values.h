@@ -20,7 +20,7 @@ struct LabelledValues {
   // (count, channels, height, width). Bytes hold whole numbers from 0 to 255, floats anything else;
   // the other one is empty.
   Bytes bytes = {};
-  std::vector<float> floats = {};
+  HostArray<float> floats = {};
   std::vector<std::string> labels = {};  // (count,) as text; empty where the file has none
 };
 

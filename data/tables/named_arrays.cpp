@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "data/files/counted.h"
 #include "data/folder/layout.h"
 #include "engine/error.h"
 #include "engine/text.h"
@@ -189,8 +190,8 @@ struct Pair {
     LabelledValues result = images_of(std::move(*images), shape);
     result.labels = labels_of(*labels);
     if (std::ssize(result.labels) != result.count) {
-      throw bad(result.where, str(result.count, " images, but ", result.labels.size(),
-                                  " labels in ", labels->where));
+      throw bad(result.where, str(counted(result.count, "image"), ", but ",
+                                  counted(result.labels.size(), "label"), " in ", labels->where));
     }
     return result;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "data/tables/pickled_arrays.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "engine/error.h"
@@ -29,6 +30,42 @@ std::optional<std::vector<std::string>> words_of_list(const PickleValue& list) {
   return words;
 }
 
+// A picture with its label, as a data set of PyTorch gives them: (array, 3), ["cat", array] or
+// {"image": array, "label": 3}.
+struct Sample {
+  const NpyArray* image = nullptr;
+  const PickleValue* label = nullptr;
+};
+
+bool is_label(const PickleValue& value) {
+  const bool is_scalar = value.kind == Kind::array && value.array->shape.empty();
+  return value.kind == Kind::integer || value.is_text() || is_scalar;
+}
+
+std::optional<Sample> sample_of(const PickleValue& value) {
+  const bool is_dict = value.kind == Kind::dict;
+  if (value.items.size() != (is_dict ? 4 : 2) || (!is_dict && !is_sequence(value))) return {};
+  Sample sample;
+  for (std::size_t i = is_dict ? 1 : 0; i < value.items.size(); i += is_dict ? 2 : 1) {
+    const PickleValue& part = *value.items[i];
+    if (part.kind == Kind::array && part.array->shape.size() >= 2) sample.image = part.array.get();
+    if (is_label(part)) sample.label = &part;
+  }
+  if (sample.image == nullptr || sample.label == nullptr) return {};
+  return sample;
+}
+
+std::vector<Sample> samples_of(const PickleValue& value) {
+  if (!is_sequence(value)) return {};
+  std::vector<Sample> samples;
+  for (const PickleValue* item : value.items) {
+    const std::optional<Sample> sample = sample_of(*item);
+    if (!sample) return {};
+    samples.push_back(*sample);
+  }
+  return samples;
+}
+
 bool holds_arrays(const PickleValue& value) {
   return value.kind == Kind::dict ||
          (is_sequence(value) && !array_of_list(value) && !words_of_list(value));
@@ -47,6 +84,8 @@ class Collector {
     } else if (std::optional<std::vector<std::string>> words = words_of_list(value)) {
       const std::int64_t count = std::ssize(*words);
       take(name, {"u1", {count}, {}}, std::move(*words));
+    } else if (const std::vector<Sample> samples = samples_of(value); !samples.empty()) {
+      add_samples(samples, name);
     } else if (value.kind == Kind::dict) {
       add_dict(value, name, level);
     } else if (is_sequence(value)) {
@@ -70,6 +109,35 @@ class Collector {
     }
     arrays_.push_back(
         {name, str(where_, ": ", printable(name)), std::move(array), std::move(words)});
+  }
+
+  // One array of all images, and one of their labels.
+  void add_samples(const std::vector<Sample>& samples, const std::string& name) {
+    const NpyArray& first = *samples.front().image;
+    const std::int64_t count = std::ssize(samples);
+    NpyArray images{first.dtype, first.shape, {}};
+    images.shape.insert(images.shape.begin(), count);
+    images.bytes.reserve(samples.size() * first.bytes.size());
+    std::vector<std::string> labels;
+    for (const auto& [image, label] : samples) {
+      if (image->dtype != first.dtype || image->shape != first.shape) {
+        throw refused(str("image ", labels.size() + 1, " has another size or type than the first: ",
+                          "expected images of one size"));
+      }
+      images.bytes.insert(images.bytes.end(), image->bytes.begin(), image->bytes.end());
+      labels.push_back(label->is_text() ? label->text : number_text(*label));
+    }
+    take(name + "_images", std::move(images));
+    take(name + "_labels", {"u1", {count}, {}}, std::move(labels));
+  }
+
+  std::string number_text(const PickleValue& label) const {
+    const double value = label.kind == Kind::integer ? static_cast<double>(label.integer)
+                                                     : element_of(*label.array)(*label.array, 0);
+    if (!(std::fabs(value) < 1e15) || value != std::round(value)) {
+      throw refused(str("the label ", value, ", expected a whole number or text"));
+    }
+    return std::to_string(static_cast<std::int64_t>(value));
   }
 
   void add_dict(const PickleValue& dict, const std::string& name, int level) {

@@ -83,24 +83,24 @@ struct Source {
 
   int copies() const { return kind == TableKind::pickle ? kPickleCopies : kTableCopies; }
 
-  // What the file holds, inflated, after a look at the memory that is free.
-  Bytes read(std::uint64_t memory) const {
+  // What the file holds, inflated, after a look at the room that there is.
+  Bytes read(const HostRoom& room) const {
     const auto require = [&](std::uint64_t bytes) {
-      require_memory(where, bytes, copies(), memory, "free some, or take a part of the rows");
+      require_room(where, bytes, copies(), room, "free some, or take a part of the rows");
     };
     require(path.status().bytes);
     Bytes whole = path.read(kMostTableBytes);
     if (!is_gzip(whole)) return whole;
-    const std::size_t room = room_in(memory);
-    if (room == kMostTableBytes) return inflate_gzip(whole, room, where);
-    Bytes inflated = inflate_gzip_front(whole, room + 1, where);
+    const std::size_t most = most_in(room);
+    if (most == kMostTableBytes) return inflate_gzip(whole, most, where);
+    Bytes inflated = inflate_gzip_front(whole, most + 1, where);
     require(inflated.size());
     return inflated;
   }
 
   // A plain text on disk, of which a piece at a time is in memory. Its values take half of its
   // bytes at most. Nothing for other files.
-  std::optional<TableText> open_text(std::uint64_t memory) const {
+  std::optional<TableText> open_text(const HostRoom& room) const {
     const FileStatus status = path.status();
     const bool is_on_disk = status.identity != std::pair<dev_t, ino_t>();
     if (!is_on_disk || status.kind != FileStatus::Kind::file) return std::nullopt;
@@ -110,15 +110,15 @@ struct Source {
     const bool is_utf16 = first == Bytes{0xff, 0xfe} || first == Bytes{0xfe, 0xff};
     if (is_gzip(first) || first.size() < 2 || is_utf16) return std::nullopt;
     if (file->size() > kMostTableBytes) return std::nullopt;  // which read() refuses
-    require_memory(str("the values in ", where), file->size() / 2, kTableCopies, memory,
-                   "free some, or take a part of the rows");
+    require_room(str("the values in ", where), file->size() / 2, kTableCopies, room,
+                 "free some, or take a part of the rows");
     return TableText(std::move(file));
   }
 
-  // The most bytes that a table may have. 0 memory is an unknown one.
-  std::size_t room_in(std::uint64_t memory) const {
-    const std::uint64_t room = memory / static_cast<std::uint64_t>(copies());
-    return memory == 0 ? kMostTableBytes : std::min<std::uint64_t>(kMostTableBytes, room);
+  // The most bytes that a table may have.
+  std::size_t most_in(const HostRoom& room) const {
+    const std::uint64_t most = room.bytes() / static_cast<std::uint64_t>(copies());
+    return room.bytes() == 0 ? kMostTableBytes : std::min<std::uint64_t>(kMostTableBytes, most);
   }
 };
 
@@ -129,17 +129,17 @@ std::span<const std::byte> as_bytes_of(const Bytes& bytes) {
 class TableLoader {
  public:
   explicit TableLoader(const FolderOptions& options)
-      : options_(options), memory_(options.memory > 0 ? options.memory : available_memory()) {}
+      : options_(options), room_(host_room(options.memory)) {}
 
   void add(const Source& source) {
     if (source.kind == TableKind::csv) {
       add_csv(source);
     } else if (source.kind == TableKind::npy) {
-      add_array(source.name, source.where, source.read(memory_));
+      add_array(source.name, source.where, source.read(room_));
     } else if (source.kind == TableKind::npz) {
       add_npz(source);
     } else {
-      add_pickle(source.name, source.where, source.read(memory_));
+      add_pickle(source.name, source.where, source.read(room_));
     }
   }
 
@@ -185,17 +185,17 @@ class TableLoader {
 
   void add_csv(const Source& source) {
     Bytes bytes;
-    std::optional<TableText> text = source.open_text(memory_);
+    std::optional<TableText> text = source.open_text(room_);
     const auto in_memory = [&] {
       return TableText({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     };
-    if (!text) bytes = from_utf16(source.read(memory_));
+    if (!text) bytes = from_utf16(source.read(room_));
     TableText again = text ? std::move(*text) : in_memory();
     if (std::optional<std::vector<std::string>> labels = read_label_column(again)) {
       label_columns_.push_back({source.where, set_of(stem_of(source.name)), std::move(*labels)});
       return;
     }
-    text = source.open_text(memory_);
+    text = source.open_text(room_);
     if (!text) text.emplace(in_memory());
     CsvImages images =
         read_csv(*text, options_.label_column, usual_label_, options_.shape, source.where);
@@ -244,9 +244,9 @@ class TableLoader {
   }
 
   void add_npz(const Source& source) {
-    const Bytes bytes = source.read(memory_);
+    const Bytes bytes = source.read(room_);
     ArchiveReader reader(bytes, source.where);
-    std::size_t room = source.room_in(memory_);
+    std::size_t room = source.most_in(room_);
     bool has_arrays = false;
     while (const std::optional<ArchiveEntry> member = reader.next()) {  // one at a time in memory
       if (member->kind != ArchiveEntry::Kind::file || !member->name.ends_with(".npy")) continue;
@@ -283,7 +283,7 @@ class TableLoader {
   }
 
   const FolderOptions& options_;
-  const std::uint64_t memory_;  // in bytes that are free; 0: unknown
+  const HostRoom room_;
   std::string usual_label_;
   bool is_emnist_ = false;
   std::vector<Table> tables_, unlabelled_;
@@ -295,21 +295,25 @@ bool is_table(const std::string& name) {
   return kind_of(name) != TableKind::none;
 }
 
-// A file without a known ending, which lies on disk, may be a table, and a picture or a program is
-// none.
-void require_text(const TreePath& path) {
+// A file without a known ending, which lies on disk, is what its first bytes say, or a table as
+// text. A picture or a program is none.
+TableKind kind_by_content(const TreePath& path) {
   const InputFile file(path.string());
   Bytes first(std::min<std::uint64_t>(file.size(), 4096));
   file.read(std::as_writable_bytes(std::span(first)), 0);
-  if (is_gzip(first) || std::find(first.begin(), first.end(), 0) == first.end()) return;
+  if (is_zip(first)) return TableKind::npz;
+  if (is_npy(as_bytes_of(first))) return TableKind::npy;
+  if (is_gzip(first) || std::find(first.begin(), first.end(), 0) == first.end()) {
+    return TableKind::csv;
+  }
   throw bad(path.string(), str("not text: expected ", kTableFormats, ", or a folder of pictures"));
 }
 
 std::vector<Source> sources_in(const TreePath& path) {
   if (!path.is_folder()) {
-    const TableKind kind = kind_of(path.name());
-    if (kind == TableKind::none) require_text(path);
-    return {{path.name(), path.string(), kind == TableKind::none ? TableKind::csv : kind, path}};
+    const TableKind named = kind_of(path.name());
+    const TableKind kind = named == TableKind::none ? kind_by_content(path) : named;
+    return {{path.name(), path.string(), kind, path}};
   }
   std::vector<Source> sources;
   for (const std::string& name : list_folder(path).files) {

@@ -2,12 +2,14 @@
 // An archive as a tree of files. Its entries are listed once; files are read in further passes, in
 // the order that they have in the archive.
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "data/files/archive.h"
+#include "data/files/zip_index.h"
 #include "data/trees/file_tree.h"
 #include "engine/error.h"
 #include "engine/text.h"
@@ -66,17 +68,44 @@ class ArchiveStream : public FileStream {
   std::mutex guard_;
 };
 
+// The files of a ZIP file, each read and inflated by the thread that asks for it.
+class ZipStream : public FileStream {
+ public:
+  ZipStream(std::shared_ptr<const ZipIndex> zip, const Wanted& wanted, std::size_t limit)
+      : zip_(std::move(zip)), wanted_(wanted.begin(), wanted.end()), limit_(limit) {}
+
+  std::optional<File> next() override {
+    const std::size_t place = next_++;
+    if (place >= wanted_.size()) return std::nullopt;
+    const auto [entry, index] = wanted_[place];
+    try {
+      return File{index, zip_->read(entry, limit_), ""};
+    } catch (const Error& error) {
+      return File{index, {}, error.what()};
+    }
+  }
+
+ private:
+  const std::shared_ptr<const ZipIndex> zip_;
+  const std::vector<std::pair<std::size_t, std::size_t>> wanted_;
+  const std::size_t limit_;
+  std::atomic<std::size_t> next_{0};
+};
+
 class ArchiveTree : public FileTree {
  public:
   explicit ArchiveTree(const fs::path& archive) : archive_(archive), stamp_(stamp_of(archive)) {
     ArchiveReader reader(archive);
+    std::optional<ZipIndex> zip = ZipIndex::open(archive);
     std::size_t place = 0;
     while (const std::optional<ArchiveEntry> entry = reader.next()) {
       if (place == kMostEntries) {
         throw refused(archive_, str("more than ", kMostEntries, " entries"));
       }
+      if (zip && (place >= zip->size() || zip->name(place) != entry->name)) zip.reset();
       add(*entry, place++);
     }
+    if (zip && place == zip->size()) zip_ = std::make_shared<const ZipIndex>(std::move(*zip));
     for (const auto& [path, member] : files_) {
       const auto [folder, name] = split(path);
       if (!folders_.contains(path)) add_to(listings_[folder], name, false, false);
@@ -118,6 +147,7 @@ class ArchiveTree : public FileTree {
       wanted.emplace(found->second.entry, i);
     }
     if (stamp_of(archive_) != stamp_) throw refused(archive_, "it changed while it was read");
+    if (zip_) return std::make_unique<ZipStream>(zip_, wanted, limit);
     return std::make_unique<ArchiveStream>(archive_, std::move(wanted), limit);
   }
 
@@ -182,6 +212,7 @@ class ArchiveTree : public FileTree {
 
   const fs::path archive_;
   const std::string stamp_;
+  std::shared_ptr<const ZipIndex> zip_;  // none: libarchive alone can read it
   std::size_t name_bytes_ = 0;
   std::unordered_set<std::string> folders_ = {""};
   std::unordered_map<std::string, Member> files_;

@@ -18,11 +18,12 @@
 #include <vector>
 
 #include "data/arrays/npy.h"
+#include "data/files/gzip.h"
 #include "engine/error.h"
 
 namespace weft::test {
 
-using Bytes = std::vector<std::uint8_t>;
+using Bytes = data::Bytes;
 
 class TempFolder {
  public:

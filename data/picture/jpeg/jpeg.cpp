@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// stb_image decodes JPEGs. Its versions differ in the damage that they survive, so it sees only the
-// parts of a file that jpeg_markers.cpp has checked.
+// stb_image decodes JPEGs, and large_jpeg.cpp those that are too large for it. Its versions differ
+// in the damage that they survive, so it sees only the parts of a file that jpeg_markers.cpp has
+// checked.
 #include "data/picture/exif.h"
-#include "data/picture/jpeg/jpeg_markers.h"
+#include "data/picture/jpeg/large_jpeg.h"
 #include "data/picture/stb.h"
 
 namespace weft::data {
@@ -20,6 +21,7 @@ std::size_t decoder_bytes(const JpegFrame& frame, int channels) {
 Picture decoded(std::span<const std::uint8_t> file, bool is_grey, const std::string& name) {
   CheckedJpeg jpeg = check_jpeg(file, name);
   const JpegFrame& frame = jpeg.frame;
+  if (frame.reduction > 1) return decode_large_jpeg(jpeg, is_grey, name);
   const int stored = frame.components.size() >= 3 ? 3 : 1;  // as stb_image counts
   const int channels = is_grey ? 1 : stored;
   for (JpegComponent& component : jpeg.frame.components) component.nonzero = {};

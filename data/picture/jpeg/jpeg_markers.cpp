@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "data/picture/exif.h"
+#include "data/picture/image.h"
+#include "data/picture/jpeg/large_jpeg.h"
 #include "engine/extent.h"
 
 namespace weft::data {
@@ -14,6 +16,7 @@ constexpr int kMostScans = 100;
 constexpr std::int64_t kMostVisitsOfABlock = 24;
 constexpr std::int64_t kVisitsForAll = std::int64_t{1} << 20;  // allowed to small pictures too
 constexpr int kMostHuffmanTables = 1000;                       // in the whole file
+constexpr int kLargestReduction = 8;                           // that libjpeg-turbo does well
 
 enum Marker : int {
   kSof0 = 0xc0,  // start of frame: baseline
@@ -55,7 +58,8 @@ class MarkerReader {
         throw damaged(str("component ", component.id, " has no scan"));
       }
     }
-    checked_.file.insert(checked_.file.end(), {0xff, kEoi});
+    checked_.file.push_back(0xff);
+    checked_.file.push_back(kEoi);
     return std::move(checked_);
   }
 
@@ -169,7 +173,7 @@ class MarkerReader {
     }
     frame.height = segment.big_endian(2);
     frame.width = segment.big_endian(2);
-    check_dimensions(frame.width, frame.height, name_);
+    check_size(frame);
     const int count = segment.byte();
     if (count != 1 && count != 3 && count != 4) {
       throw unsupported_picture(name_, str("a JPEG of ", count, " components"));
@@ -192,6 +196,32 @@ class MarkerReader {
       frame.components.push_back(component);
     }
     lay_out(frame);
+  }
+
+  // What is too large for stb_image is decoded by libjpeg-turbo, at the least reduction that will
+  // do.
+  void check_size(JpegFrame& frame) const {
+    while (frame.reduction < kLargestReduction &&
+           !are_dimensions_accepted(frame.width, frame.height, frame.reduction)) {
+      frame.reduction *= 2;
+    }
+    check_dimensions(frame.width, frame.height, name_, frame.reduction);
+    if (frame.reduction > 1 && !reads_large_jpeg()) {
+      throw unsupported_picture(
+          name_, str("a JPEG of ", frame.width, " x ", frame.height,
+                     " pixels, for which this program was built without libjpeg-turbo: install "
+                     "libjpeg-dev and build it again, or save a smaller picture"));
+    }
+  }
+
+  // A decoder keeps all coefficients of a file of several scans until the last.
+  void check_memory() const {
+    const JpegFrame& frame = checked_.frame;
+    if (frame.reduction == 1 || frame.coefficient_bytes() <= kMostCoefficientBytes) return;
+    throw unsupported_picture(
+        name_, str("a JPEG of ", frame.width, " x ", frame.height,
+                   " pixels in several scans, which need ", frame.coefficient_bytes(),
+                   " bytes, at most ", kMostCoefficientBytes, ": save it without \"progressive\""));
   }
 
   void lay_out(JpegFrame& frame) {
@@ -218,6 +248,7 @@ class MarkerReader {
       throw damaged(
           str(frame.width, " x ", frame.height, " pixels do not fit in ", file_.size(), " bytes"));
     }
+    if (frame.is_progressive) check_memory();
   }
 
   JpegScan read_scan(ByteCursor& segment) {
@@ -303,6 +334,7 @@ class MarkerReader {
 
   void check_work(JpegScan& scan) {
     if (++scans_ > kMostScans) throw damaged(str("more than ", kMostScans, " scans"));
+    if (scans_ > 1) check_memory();
     visits_ += scan.blocks(checked_.frame);
     const std::int64_t most =
         std::max(kVisitsForAll, kMostVisitsOfABlock * checked_.frame.blocks());

@@ -35,6 +35,7 @@ struct JpegComponent {
 struct JpegFrame {
   bool is_progressive = false;
   std::int64_t width = 0, height = 0;         // pixels
+  int reduction = 1;                          // of both sides when it is decoded (image.h)
   std::int64_t mcus_wide = 0, mcus_high = 0;  // in scans with several components
   std::vector<JpegComponent> components;
 
@@ -43,6 +44,8 @@ struct JpegFrame {
     for (const JpegComponent& c : components) sum += c.full_width * c.full_height;
     return sum;
   }
+  // What a decoder keeps of a file of several scans: 64 coefficients a block, of 16 bits each.
+  std::int64_t coefficient_bytes() const { return 128 * blocks(); }
 };
 
 struct JpegScan {

@@ -70,6 +70,30 @@ TEST(InkWindows, AreWhatTheirDefinitionSays) {
   }
 }
 
+// A pale stroke crosses the edge of a shadow, which is darker than the stroke in the light. The
+// ground under it is that of each side, nearly up to the edge, whatever its slope.
+TEST(InkWindows, TheGroundUnderAStrokeFollowsTheEdgeOfAShadow) {
+  constexpr float kLight = 220, kShade = 100;
+  for (const double slope : {0.0, 0.2, 0.414, 0.7, 1.0}) {
+    Plane picture(600, 600);
+    const auto is_lit = [&](std::int64_t x, std::int64_t y) {
+      return static_cast<double>(x - 300) > slope * static_cast<double>(y - 300);
+    };
+    for (std::int64_t y = 0; y < 600; ++y) {
+      for (std::int64_t x = 0; x < 600; ++x) {
+        const bool is_stroke = y >= 285 && y < 315 && x > 150 && x < 450;
+        picture.at(x, y) = (is_lit(x, y) ? kLight : kShade) * (is_stroke ? 0.65f : 1.0f);
+      }
+    }
+    const Plane ground = disc_closing(picture, 181);
+    std::int64_t wrong = 0;
+    for (std::int64_t x = 160; x < 440; ++x) {
+      wrong += ground.at(x, 300) < (is_lit(x, 300) ? kLight : kShade) - 1 ? 1 : 0;
+    }
+    EXPECT_LE(wrong, 4) << slope;  // three rectangles, nearly a disc, had up to 11
+  }
+}
+
 TEST(Ink, RowsAreReadFromTheTopAndEachFromTheLeft) {
   Plane page = sheet(300, 200);
   const InkBox boxes[] = {
@@ -111,7 +135,7 @@ TEST(Ink, WhatLiesAlongTheBorderIsNoWriting) {
   fill(page, {0, 0, 300, 15});  // a table above and to the left
   fill(page, {0, 0, 20, 200});
   fill(page, {150, 60, 30, 90});
-  ASSERT_TRUE(is_dark_on_light(page));
+  ASSERT_TRUE(polarity_of(page).is_dark_on_light);
   const std::vector<Mark> marks = find_marks(page, true);
   ASSERT_EQ(marks.size(), 1u);
   expect_box(marks[0].box, {150, 60, 30, 90}, 2);
@@ -158,9 +182,10 @@ TEST(Ink, PolarityIsThatOfTheGroundUnderTheInk) {
   for (std::int64_t y = 0; y < 300; ++y) {  // brighter to the right, as no drawing is
     for (std::int64_t x = 0; x < 300; ++x) page.at(x, y) *= 0.8f + 0.0006f * static_cast<float>(x);
   }
-  EXPECT_TRUE(is_dark_on_light(page));
+  EXPECT_TRUE(polarity_of(page).is_dark_on_light);
+  EXPECT_FALSE(polarity_of(page).is_open);
   for (float& value : page.values) value = 255 - value;
-  EXPECT_FALSE(is_dark_on_light(page));
+  EXPECT_FALSE(polarity_of(page).is_dark_on_light);
 }
 
 // Strokes as wide as strokes may be, and a shadow whose edge runs beside them.
@@ -175,7 +200,8 @@ TEST(Ink, StrokesBesideTheEdgeOfAShadowAreThinnerThanTheGroundBetween) {
       page.at(x, y) *= 0.85f + 0.0008f * static_cast<float>(x) + 0.0004f * static_cast<float>(y);
     }
   }
-  EXPECT_TRUE(is_dark_on_light(page));
+  EXPECT_TRUE(polarity_of(page).is_dark_on_light);
+  EXPECT_TRUE(polarity_of(page).is_open);
 }
 
 TEST(Ink, PrintedRulesAreTakenOut) {
@@ -227,6 +253,28 @@ TEST(Ink, ARectangleWithNothingInItIsAMark) {
   const std::vector<Mark> marks = find_marks(picture, true);
   ASSERT_EQ(marks.size(), 1u);
   expect_box(marks[0].box, {110, 50, 70, 100}, 1);
+}
+
+// The second box of a form has nothing in it. Two zeros that were written as boxes have thick
+// strokes, or sides that bend.
+TEST(Ink, AnEmptyBoxOfAFormIsNoMark) {
+  Plane form = sheet(400, 200), thick = form, bent = form;
+  for (const std::int64_t left : {40, 160, 280}) {
+    outline(form, {left, 50, 80, 100}, 4);
+    outline(thick, {left, 50, 60, 100}, 10);
+    for (std::int64_t y = 0; y < 100; ++y) {
+      const std::int64_t bend = (y - 50) * (y - 50) / 400;  // 6 pixels at both ends
+      fill(bent, {left + bend, 50 + y, 4, 1});
+      fill(bent, {left + 76 - bend, 50 + y, 4, 1});
+    }
+    fill(bent, {left + 6, 50, 68, 4});
+    fill(bent, {left + 6, 146, 68, 4});
+  }
+  fill(form, {75, 70, 8, 60});
+  fill(form, {315, 70, 8, 60});
+  EXPECT_EQ(find_marks(form, true).size(), 2u);
+  EXPECT_EQ(find_marks(thick, true).size(), 3u);
+  EXPECT_EQ(find_marks(bent, true).size(), 3u);
 }
 
 TEST(Ink, ADarkGridIsTakenOutAndAStrokeAcrossItStays) {
@@ -290,6 +338,19 @@ TEST(Ink, DigitsAboveEachOtherAreTwoAndTheHalvesOfAnEightAreOne) {
   outline(halves, {75, 50, 50, 46}, 6);
   outline(halves, {75, 99, 50, 46}, 6);
   EXPECT_EQ(find_marks(halves, true).size(), 1u);
+}
+
+// Both parts of a 7 that a shadow's edge has parted, and two splinters beside it.
+TEST(Ink, SplintersBesideTheTwoPartsOfACharacterDoNotMakeAPage) {
+  Plane picture = sheet(300, 300);
+  fill(picture, {60, 40, 150, 50});
+  fill(picture, {150, 94, 50, 100});
+  EXPECT_EQ(find_marks(picture, true).size(), 1u);
+  fill(picture, {30, 220, 24, 20});
+  fill(picture, {250, 220, 24, 20});
+  const std::vector<Mark> marks = find_marks(picture, true);
+  ASSERT_FALSE(marks.empty());
+  expect_box(marks[0].box, {60, 40, 150, 154});
 }
 
 // A row that was cut out closely: the second mark is as high as the picture.

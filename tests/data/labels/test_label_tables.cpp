@@ -130,7 +130,7 @@ TEST_F(LabelTables, ListsTellTheSetsOfPicturesInClasses) {
   write("data/meta/labels.txt", "cat\ndog\n");
   expect_sets(8, 3, {"cat", "dog"});
   EXPECT_TRUE(said("the sets are told by meta/test.txt and meta/train.txt")) << lines_;
-  EXPECT_TRUE(said("passed over 1 pictures in none of them")) << lines_;
+  EXPECT_TRUE(said("passed over 1 picture in none of them")) << lines_;
   write("data/meta/test.txt", "cat/99\n");  // a list of something else
   EXPECT_EQ(load().train.count, 10);
 }

@@ -10,7 +10,6 @@ namespace weft::data {
 namespace {
 
 using test::expect_error;
-using Bytes = std::vector<std::uint8_t>;
 
 // Red tells the column, green the row.
 RgbImage gradient(std::int64_t width, std::int64_t height) {

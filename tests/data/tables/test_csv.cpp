@@ -93,6 +93,37 @@ TEST_F(Csv, PandasWritesNumbersAboveAndBeside) {
   }
 }
 
+// Comments above and between the rows, and the header that numpy.savetxt() writes. A label that
+// begins with # is one.
+TEST_F(Csv, LinesThatBeginWithHashAreComments) {
+  const std::string plain = "label,a,b,c,d\n" + rows(40);
+  write("plain.csv", plain);
+  const Dataset expected = load("plain.csv");
+  std::string between;
+  for (const char c : rows(40)) {
+    between += c;
+    if (c == '\n') between += "# a remark, or two\n";
+  }
+  const std::pair<const char*, std::string> tables[] = {
+      {"above.csv", "# made by hand\n#\n\n# 40 rows\n" + plain},
+      {"savetxt.csv", "# label,a,b,c,d\n" + rows(40)},
+      {"taken_out.csv", "label,a,b,c,d\n# no row\n" + rows(40)},
+      {"between.csv", "label,a,b,c,d\n" + between},
+      {"row.csv", "# 9,1,2,3,4\nlabel,a,b,c,d\n" + rows(40)}};
+  for (const auto& [name, text] : tables) {
+    SCOPED_TRACE(name);
+    write(name, text);
+    const Dataset found = load(name);
+    EXPECT_EQ(found.train.images, expected.train.images);
+    EXPECT_EQ(found.test.labels, expected.test.labels);
+    EXPECT_EQ(found.class_names, expected.class_names);
+  }
+  write("tags.csv", "#cat,1,2,3,4\n#dog,5,6,7,8\n#cat,1,2,3,5\n#dog,5,6,7,9\n");
+  EXPECT_EQ(load("tags.csv").class_names, (std::vector<std::string>{"#cat", "#dog"}));
+  write("only.csv", "# nothing\n# at all\n");
+  EXPECT_THROW(load("only.csv"), Error);
+}
+
 TEST_F(Csv, LabelsAreSortedAsNumbersAndMayHaveGaps) {
   std::string text;
   for (int i = 0; i < 24; ++i) text += row(i, std::to_string(i % 3 == 0 ? 10 : i % 3));

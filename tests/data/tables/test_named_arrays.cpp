@@ -14,15 +14,14 @@ class NamedArrays : public test::TableFiles {
  protected:
   using Shape = std::vector<std::int64_t>;
 
-  template <class T>
-  static NpyArray array(const std::string& dtype, const Shape& shape,
-                        const std::vector<T>& values) {
+  template <class Values>
+  static NpyArray array(const std::string& dtype, const Shape& shape, const Values& values) {
     const auto bytes = std::as_bytes(std::span(values));
     return {dtype, shape, {bytes.begin(), bytes.end()}};
   }
-  template <class T>
+  template <class Values>
   void npy(const std::string& name, const std::string& dtype, const Shape& shape,
-           const std::vector<T>& values) {
+           const Values& values) {
     write_npy(path(name), array(dtype, shape, values));
   }
   // 0, 1, 2, ... as bytes
@@ -104,7 +103,7 @@ TEST_F(NamedArrays, PicklesOfArrays) {
   EXPECT_EQ(mnist.train.count, 6);
   EXPECT_EQ(mnist.validation.count, 3);
   EXPECT_EQ(mnist.test.count, 3);
-  EXPECT_EQ(mnist.train.images.at(23), 255);
+  EXPECT_EQ(mnist.train.images[23], 255);
   EXPECT_EQ(mnist.train.labels, (std::vector<std::int32_t>{0, 1, 2, 0, 1, 2}));
   std::filesystem::copy(kFiles / "signs.p", path("train.p"));
   std::filesystem::copy(kFiles / "signs.p", path("test.p"));
@@ -145,9 +144,17 @@ TEST_F(NamedArrays, CifarsPythonBatchesInTheirArchive) {
   EXPECT_EQ(dataset.class_names.at(3), "class 3");
   EXPECT_EQ(dataset.train.labels, (std::vector<std::int32_t>{0, 9, 1, 8, 2, 7, 3, 6, 4, 5}));
   EXPECT_EQ(dataset.test.labels, (std::vector<std::int32_t>{5, 4}));
-  EXPECT_EQ(dataset.test.images.at(0), 50);
-  EXPECT_EQ(dataset.test.images.at(1024), 1);
-  EXPECT_EQ(dataset.test.images.at(2048), 2);
+  EXPECT_EQ(dataset.test.images[0], 50);
+  EXPECT_EQ(dataset.test.images[1024], 1);
+  EXPECT_EQ(dataset.test.images[2048], 2);
+}
+
+// As `data convert IN OUT --as npz` writes it where OUT has no ending.
+TEST_F(NamedArrays, FilesWithoutAnEndingAreWhatTheyHold) {
+  test::write_bytes(path("arrays"), read_file(kFiles / "keras.npz", 1 << 20));
+  EXPECT_EQ(load("arrays").train.count, 6);
+  test::write_bytes(path("dict"), read_file(kFiles / "dict.npy", 1 << 20));
+  EXPECT_EQ(load("dict").class_names.size(), 3u);
 }
 
 TEST_F(NamedArrays, DamagedArchivesAreRefused) {

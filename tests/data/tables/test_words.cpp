@@ -98,6 +98,22 @@ TEST_F(Words, InFilesOfNumPyAndInPickles) {
   }
 }
 
+TEST_F(Words, PicklesOfPairsOfImageAndLabel) {
+  const std::filesystem::path files(WEFT_TESTS_DIR "/data/tables/files");
+  const Dataset sets = data::load_own_data(files / "pairs.pkl", {});
+  EXPECT_EQ(sets.class_names, (Names{"cat", "dog", "owl"}));
+  EXPECT_EQ(sets.train.count, 6);
+  EXPECT_EQ(sets.train.images.back(), 23);
+  EXPECT_EQ(sets.test.labels, (std::vector<std::int32_t>{0, 1, 2}));
+  EXPECT_EQ(sets.test.images.back(), 11);
+  data::FolderOptions all;
+  all.holding = data::Holding::nothing;
+  const Dataset dicts = data::load_own_data(files / "pair_dicts.pkl", all);
+  EXPECT_EQ(dicts.class_names, (Names{"0", "1", "2"}));
+  EXPECT_EQ(dicts.test.labels, (std::vector<std::int32_t>{0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(dicts.test.images.back(), 23);
+}
+
 TEST_F(Words, TablesOfOtherEndings) {
   const auto rows = [](int count) {
     std::string text;

@@ -26,7 +26,7 @@ Bytes cut(Bytes bytes, std::size_t size) {
 }
 
 Bytes changed(Bytes bytes, std::size_t at, std::uint8_t value) {
-  bytes.at(at) = value;
+  bytes[at] = value;
   return bytes;
 }
 

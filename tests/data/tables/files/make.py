@@ -54,4 +54,8 @@ words = numpy.array(["cat", "dog", "owl"])
 numpy.save(folder / "dict.npy", {"images": images, "labels": list(words[labels])}, allow_pickle=True)
 numpy.savez(folder / "objects.npz", x=images, y=words[labels].astype(object))
 numpy.savez(folder / "names.npz", x=images, y=labels, classes=words)
+pairs = list(zip(images, words[labels].tolist()))
+dicts = [{"label": label, "image": image} for image, label in zip(images, labels)]
+(folder / "pairs.pkl").write_bytes(pickle.dumps((pairs, pairs[:3])))
+(folder / "pair_dicts.pkl").write_bytes(pickle.dumps(dicts))
 (folder / "words.pkl").write_bytes(pickle.dumps({"data": images, "target": words[labels]}))

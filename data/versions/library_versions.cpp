@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "data/files/library_versions.h"
+#include "data/versions/library_versions.h"
 
 #include <zlib.h>
 
@@ -8,6 +8,11 @@
 #endif
 #ifdef WEFT_WITH_HEIF
 #include <libheif/heif.h>
+#endif
+#ifdef WEFT_WITH_JPEG
+#include <cstdio>  // for jpeglib.h
+
+#include <jpeglib.h>
 #endif
 #ifdef WEFT_WITH_LIBDEFLATE
 #include <libdeflate.h>
@@ -36,6 +41,12 @@ std::vector<LibraryVersion> library_versions() {
   // "LIBTIFF, Version 4.5.0", a line of the copyright behind it
   const std::string_view tiff = TIFFGetVersion();
   all.push_back({"libtiff", "", std::string(tiff.substr(17, tiff.find('\n') - 17)), "4.5.0"});
+#endif
+#ifdef WEFT_WITH_JPEG
+  constexpr int kTurbo = LIBJPEG_TURBO_VERSION_NUMBER;  // 2001005 is 2.1.5
+  all.push_back({"libjpeg-turbo",
+                 str(kTurbo / 1'000'000, ".", kTurbo / 1'000 % 1'000, ".", kTurbo % 1'000), "",
+                 "2.1.5"});
 #endif
 #ifdef WEFT_WITH_HEIF
   all.push_back({"libheif", LIBHEIF_VERSION, heif_get_version(), "1.15.1"});
