@@ -100,6 +100,10 @@ void write_bodies(const data::OutputPath& to, const Bodies& bodies) {
   }
 }
 
+void write_bodies_with_ids(const data::OutputPath& to, const Bodies& bodies) {
+  data::write_file_atomically(to, bodies_csv(bodies, BodyIds::written));
+}
+
 MassSums mass_sums(const Bodies& bodies) {
   MassSums sums;
   const auto walk = [&](const auto& visit) {

@@ -4,10 +4,10 @@
 //
 // A row of a file is x y z vx vy vz mass. A .npy file holds (n, 7) of f4 or f8. A CSV file holds
 // numbers separated by commas, semicolons or spaces; lines that begin with # and empty lines are
-// skipped; a first line of the seven names, in any order, names the columns. Positions and
-// velocities must be finite as floats, which forces are computed from; so must masses, which must
-// not be negative. A mass of 0 makes a test particle.
-// Everything that is wrong with a file is Error{data} in one line, with the row.
+// skipped; a first line of the seven names, in any order, names the columns, and a column "id" may
+// be among them, which is passed over. Positions and velocities must be finite as floats, which
+// forces are computed from; so must masses, which must not be negative. A mass of 0 makes a test
+// particle. Everything that is wrong with a file is Error{data} in one line, with the row.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +39,8 @@ struct Bodies {
 // Doubles survive the round trip exactly; groups are not stored.
 Bodies read_bodies(const std::filesystem::path& path);
 void write_bodies(const data::OutputPath& to, const Bodies& bodies);
+// A CSV file with the row of each body as its id, 0 and on.
+void write_bodies_with_ids(const data::OutputPath& to, const Bodies& bodies);
 
 // Sums over all bodies, in double.
 struct MassSums {

@@ -56,7 +56,8 @@ Order order_of(const std::vector<std::string_view>& names, const std::string& wh
   for (std::size_t column = 0; column < kColumns; ++column) {
     const auto found = std::find(names.begin(), names.end(), kBodyColumns[column]);
     order[column] = static_cast<std::size_t>(found - names.begin());
-    if (names.size() == kColumns && found != names.end()) continue;
+    const bool has_id = std::ranges::count(names, "id") == 1;
+    if (names.size() == kColumns + has_id && found != names.end()) continue;
     throw Error(ErrorKind::data, str(where, ": expected the columns x,y,z,vx,vy,vz,mass, found ",
                                      shown(fmt::format("{}", fmt::join(names, ",")))));
   }
@@ -126,11 +127,14 @@ void BodiesCsvReader::line(std::string_view line) {
   first_ = false;
   if (has_names) {
     order_ = order_of(fields, place);
+    columns_ = fields.size();
     return;
   }
-  if (fields.size() != kColumns) {
-    throw Error(ErrorKind::data, str(place, ": expected 7 numbers (x,y,z,vx,vy,vz,mass), found ",
-                                     fields.size(), ": ", shown(line)));
+  if (fields.size() != columns_) {
+    throw Error(ErrorKind::data,
+                str(place, ": expected ", columns_, " numbers (x,y,z,vx,vy,vz,mass",
+                    columns_ > kColumns ? " and the id), found " : "), found ", fields.size(), ": ",
+                    shown(line)));
   }
   double row[kColumns];
   for (std::size_t column = 0; column < kColumns; ++column) {
@@ -158,11 +162,13 @@ Bodies parse_bodies_csv(std::string_view text, const std::string& where) {
   return reader.finish();
 }
 
-std::string bodies_csv(const Bodies& bodies) {
-  std::string text = fmt::format("{}\n", fmt::join(kBodyColumns, ","));
+std::string bodies_csv(const Bodies& bodies, BodyIds ids) {
+  const bool numbered = ids == BodyIds::written;
+  std::string text = fmt::format("{}{}\n", numbered ? "id," : "", fmt::join(kBodyColumns, ","));
   for (std::size_t i = 0; i < bodies.position.size(); i += 4) {
     const double* x = bodies.position.data() + i;
     const double* v = bodies.velocity.data() + i;
+    if (numbered) fmt::format_to(std::back_inserter(text), "{},", i / 4);
     fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{}\n", x[0], x[1], x[2], v[0], v[1],
                    v[2], x[3]);
   }

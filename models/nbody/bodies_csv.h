@@ -34,10 +34,12 @@ class BodiesCsvReader {
   std::int64_t line_number_ = 0;
   bool first_ = true;
   std::array<std::size_t, 7> order_{0, 1, 2, 3, 4, 5, 6};  // where each of kBodyColumns stands
+  std::size_t columns_ = 7;                                // 8 with an id
   Bodies bodies_;
 };
 
 Bodies parse_bodies_csv(std::string_view text, const std::string& where);
-std::string bodies_csv(const Bodies& bodies);
+enum class BodyIds { left_out, written };
+std::string bodies_csv(const Bodies& bodies, BodyIds ids = BodyIds::left_out);
 
 }  // namespace weft::models

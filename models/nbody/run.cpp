@@ -10,6 +10,7 @@
 #include <span>
 
 #include "engine/extent.h"
+#include "engine/names.h"
 #include "kernels/catalogue.h"
 #include "models/files/json_fields.h"
 #include "models/files/safetensors.h"
@@ -67,6 +68,8 @@ Json json_of(const NbodyPlan& plan) {
   json["kernel"] = force.variant;
   json["samples"] = json_of(plan.samples);
   json["frames"] = json_of(plan.frames);
+  json["snapshots"] = json_of(plan.snapshots);
+  json["units"] = plan.units->name;
   json["picture"] = {{"size", plan.style.size},
                      {"colour", name_of(plan.style.colour)},
                      {"x", plan.camera.x},
@@ -96,6 +99,11 @@ NbodyPlan plan_from(const Fields& fields, bool of_doubles) {
   plan.step.force = {parsed(fields, "kernel", kernel), real("softening"), real("gravity")};
   plan.samples = pace_from(fields.object("samples"));
   plan.frames = pace_from(fields.object("frames"));
+  if (fields.has("snapshots")) plan.snapshots = pace_from(fields.object("snapshots"));
+  if (fields.has("units")) {
+    plan.units = parsed(fields, "units",
+                        [](std::string_view name) { return &row_named(units(), "units", name); });
+  }
   const Fields picture = fields.object("picture");
   plan.style.size = picture.integer("size", 1, kMaxPictureSize);
   plan.style.colour = parsed(picture, "colour", parse_body_colour);

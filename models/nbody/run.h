@@ -13,6 +13,7 @@
 #include "distributed/communicator.h"
 #include "models/nbody/picture.h"
 #include "models/nbody/simulation.h"
+#include "models/nbody/units.h"
 
 namespace weft::models {
 
@@ -32,7 +33,8 @@ struct NbodyPlan {
   std::string start;  // where the bodies came from, for people
   std::int64_t seed = 1, steps = 0;
   NbodyStep step;
-  Pace samples, frames;
+  Pace samples, frames, snapshots;
+  const Units* units = &models::units().front();  // that `step` and the bodies are in
   PictureStyle style;
   Camera camera;
   MassSums sums;  // at step 0

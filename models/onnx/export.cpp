@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "data/files/file_io.h"
+#include "data/versions/build_info.h"
 #include "models/int8/product.h"
 #include "models/onnx/onnx.h"
 #include "models/onnx/precision.h"
@@ -231,7 +232,7 @@ void write_onnx(const data::OutputPath& to, const Model& model, const OnnxExport
   }
   onnx::ModelProto file;
   file.set_producer_name("weft");
-  file.set_producer_version(WEFT_VERSION);
+  file.set_producer_version(build_info().version);
   add_metadata(file, "weft", to_json(model.info));
   add_metadata(file, "definition", definition_of(model.info.network));
 

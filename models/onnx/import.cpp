@@ -155,6 +155,18 @@ std::optional<ModelInfo> written_info(const onnx::ModelProto& file, const std::s
   return std::nullopt;
 }
 
+// The least and the largest number that a normalised pixel may be.
+std::optional<std::pair<double, double>> written_bounds(const std::optional<ModelInfo>& written) {
+  if (!written) return std::nullopt;
+  double low = INFINITY, high = -INFINITY;
+  for (std::size_t c = 0; c < written->mean.size(); ++c) {
+    const double mean = double{written->mean[c]}, stddev = double{written->stddev[c]};
+    low = std::min(low, -mean / stddev);
+    high = std::max(high, (1 - mean) / stddev);
+  }
+  return std::pair(low, high);
+}
+
 // The only place that knows of pixels.
 void set_pixels(OnnxModel& found, const OnnxInput& input, const OnnxImport& options,
                 bool is_written, const std::string& where) {
@@ -198,10 +210,11 @@ void set_classes(ModelInfo& info, const OnnxImport& options, const std::string& 
 // One output of a file, with all that leads to it.
 struct Part {
   Part(const onnx::ModelProto& file_, const std::string& where, int output,
-       const std::optional<Image>& image, bool is_written)
-      : file(std::make_unique<onnx::ModelProto>(simplified(file_, output, where, image))),
+       const std::optional<Image>& image, const std::optional<ModelInfo>& written)
+      : file(std::make_unique<onnx::ModelProto>(
+            simplified(file_, output, where, image, written_bounds(written)))),
         graph(*file, where),
-        input(onnx_input(graph, image, is_written)),
+        input(onnx_input(graph, image, written.has_value())),
         ending(ending_of(graph)),
         text(onnx_text(graph, input, ending)) {}
 
@@ -240,7 +253,9 @@ void complete(Part& part, const std::string& where) {
 // Could it be a number for each class, by what the file says of it?
 bool may_be_classes(const onnx::ValueInfoProto& output) {
   const auto& type = output.type().tensor_type();
-  if (type.elem_type() != onnx::TensorProto::FLOAT && type.elem_type() != 0) return false;
+  using onnx::TensorProto;
+  constexpr int kReal[] = {0, TensorProto::FLOAT, TensorProto::FLOAT16, TensorProto::BFLOAT16};
+  if (std::ranges::count(kReal, type.elem_type()) == 0) return false;
   if (!type.has_shape()) return true;
   const auto& shape = type.shape();
   const auto may_be_one = [&](int axis) {
@@ -293,7 +308,7 @@ Part chosen_part(const onnx::ModelProto& file, const OnnxImport& options,
     image = {written->network.channels, written->network.height, written->network.width};
   }
   for (const int output : outputs) {
-    Part part(file, where, output, image, written.has_value());
+    Part part(file, where, output, image, written);
     part.network.name = name;
     part.network.definition = part.text.definition;
     part.network.channels = part.input.image[0];
@@ -356,7 +371,10 @@ OnnxModel read_onnx(const fs::path& path, const OnnxImport& options) {
     }
     const bool same = net != nullptr && same_layers(*net, *model.net);
     if (same) model.net = std::move(net);
-    if (!same) model.info.network = part.network;
+    if (!same) {
+      model.info.network = part.network;
+      model.info.ranges.clear();  // which are of the other network's layers
+    }
   } else {
     model.info.network = part.network;
   }

@@ -73,6 +73,7 @@ class NodeReader final : public layers::OnnxReader {
   std::vector<float> few_reals(int index) const override {
     return floats_of(few(index, onnx::TensorProto::FLOAT));
   }
+  int rank(int index) const override { return tensor(index, onnx::TensorProto::FLOAT).dims_size(); }
   std::vector<std::int64_t> extents(int index, int rank) const override {
     const auto& dims = parameter(index, rank).dims();
     return {dims.begin(), dims.end()};

@@ -283,6 +283,39 @@ def windows():
     return g
 
 
+def levels():
+    """Whole numbers behind DequantizeLinear, floats between both operators, and values between them."""
+    g = Graph("levels", opset=21)
+
+    def pair(value, scale, zero, kind):
+        numbers = [g.tensor(scale), g.tensor(zero, kind)]
+        return g.node("DequantizeLinear", g.node("QuantizeLinear", value, *numbers), *numbers)
+
+    def tensor(kind, *shape, axis=0):
+        drawn = g.random.integers(0 if np.dtype(kind).kind == "u" else -100, 100, shape)
+        scale = g.tensor(g.random.uniform(0.005, 0.02, shape[axis]))
+        return g.node("DequantizeLinear", g.tensor(drawn, kind), scale, g.tensor([3] * shape[axis], kind), axis=axis)
+
+    c = g.node("Conv", pair("x", 0.02, 100, np.uint8), tensor(np.int8, 4, 1, 3, 3), tensor(np.int32, 4))
+    c = pair(g.node("Relu", c), 0.05, -128, np.int8)
+    c = pair(g.node("Conv", c, tensor(np.uint8, 4, 4, 1, 1, axis=1)), 0.001, 0, np.int16)
+    c = g.node("MaxPool", c, kernel_shape=[3, 3], strides=[3, 3])
+    weight, bias = pair(g.drawn(10, 16), 0.01, 5, np.int8), pair(g.drawn(10), 0.02, 0, np.uint16)
+    g.node("Gemm", g.node("Flatten", c), weight, bias, output="y", transB=1)
+    return g
+
+
+def halves():
+    """16-bit floats of both kinds between Casts."""
+    g = Graph("halves")
+    c = g.node("Conv", g.node("Cast", "x", to=TensorProto.FLOAT16), g.tensor(g.random.normal(0, 1, (4, 1, 3, 3)), np.float16))
+    c = g.node("MaxPool", g.node("Relu", c), kernel_shape=[3, 3], strides=[3, 3])
+    c = g.node("Cast", g.node("Flatten", c), to=TensorProto.BFLOAT16)
+    g.tensors.append(helper.make_tensor("w", TensorProto.BFLOAT16, (10, 16), g.random.normal(0, 1, 160)))
+    g.node("Cast", g.node("Gemm", c, "w", transB=1), to=FLOAT, output="y")
+    return g
+
+
 def all_graphs():
     yield from (view("view-11", 11), view("view-18", 18), sliced(), channels_last(), mean_of_pixels(), cntk(), padded(),
                 dilated(), same("same-upper", True, 1), same("same-lower", False, 2), normalised_rows("rows", False),
@@ -295,11 +328,18 @@ def all_graphs():
                 activations("bounds", 17, ("Clip", 0, 6, {}), ("Clip", -1, 2, {}), ("HardSigmoid", {"alpha": 0.3})),
                 activations("old-activations", 9, ("LeakyRelu", {}), ("Elu", {}), ("HardSigmoid", {}),
                             ("Clip", {"min": 0.0, "max": 6.0}), ("PRelu", [0.5], {})),
+                activations("slopes-of-values", 17, ("PRelu", np.linspace(-1, 2, 144).reshape(4, 6, 6), {}),
+                            ("PRelu", [0.5, -1, 2, 0, 3, 1], {})),
                 mobile(), windows(), gates("gates", 13, False), gates("gates-channels-last", 17, True))
+
+
+def rounded_graphs():
+    """Those that Weft reads without rounding as the file does: for the fuzzer alone."""
+    yield from (levels(), halves())
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    for graph in all_graphs():
+    for graph in (*all_graphs(), *rounded_graphs()):
         onnx.save(graph.model(), pathlib.Path(sys.argv[1]) / f"{graph.name}.onnx")

@@ -9,10 +9,15 @@ For every built-in network, and those of files with residual blocks and with eac
                     `weft predict --json` to %(limit).0e, absolute and of the largest; in batches of 1 and
                     of all pictures. Its tensors are those of model.safetensors, bit by bit
   weft -> npz       numpy.load gives the same tensors
+  tensors -> weft   `weft import --model` of the npz, and of the safetensors file without Weft's metadata, gives
+                    the same tensors and logits
   onnx -> weft      `weft import` gives back the model file; without Weft's metadata the graph alone
                     gives the same tensors, and the same logits
   weft -> fp16, int8  for some networks onnxruntime gives logits that are near those of fp32, and in int8
                     near those of `weft predict --precision int8`
+  int8 -> weft      a file in int8, Weft's own or of onnxruntime's quantizer, is imported as a network in fp32. Its
+                    logits are those of the same graph with clipping in place of rounding in onnxruntime, to
+                    %(limit).0e or a tenth of what rounding changes, and near those of the file itself
 For small graphs that the onnx package makes, of what other programs do at their input and output, and of what the words of
 other exporters are, tests/interop/onnx_graphs.py:
   graph -> weft     `weft predict` of an imported file gives the probabilities of onnxruntime's output
@@ -29,7 +34,6 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -43,71 +47,21 @@ try:
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
-try:
-    import torch
-except ImportError:
-    torch = None
-
 import onnx_graphs
+import quantized
+import torch_exports
+from models import (BUILT_IN, FILES, PICTURES, ROOT, by_channel, distance, logits_of, numbers_of_pixels, read_safetensors,
+                    run, same_tensors, write_pictures)
+from torch_exports import torch
 
+onnxruntime.set_default_logger_severity(3)  # errors
 LIMIT = 1e-5
-PICTURES = 16
 __doc__ %= {"limit": LIMIT}
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILT_IN = sorted(path.stem for path in (ROOT / "models" / "networks").glob("*.net"))
-FILES = [ROOT / "examples" / "networks" / "tiny.net", ROOT / "tests" / "interop" / "residual.net",
-         ROOT / "tests" / "interop" / "layers.net", ROOT / "tests" / "interop" / "pools.net",
-         ROOT / "tests" / "interop" / "blocks.net"]
 OPSETS = 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22  # beside the default, 17
 PRECISIONS = {"lenet5", "lenet5-classic", "convnet-bn", "blocks", "layers"}  # that are tried in fp16 and int8
+QUANTIZED = {"lenet5", "convnet-bn", "separable", "residual", "blocks"}  # by onnxruntime
+ROUNDING = 0.05  # the root of the mean square that int8 may differ by, of that of the logits
 IN_ALL_SETS = {"lenet5", "resnet9", "blocks"}  # networks whose layers all of these sets have
-
-
-def run(*command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(map(str, command[:4]))}: exit {done.returncode}: {done.stderr.strip()}")
-    return done.stdout
-
-
-def read_safetensors(path):
-    """The tensors of a file, {name: array}, and what it says of itself."""
-    data = path.read_bytes()
-    size = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:8 + size])
-    info = json.loads(header.pop("__metadata__")["weft"])
-    tensors = {}
-    for name, entry in header.items():
-        begin, end = entry["data_offsets"]
-        tensors[name] = np.frombuffer(data[8 + size:][begin:end], "<f4").reshape(entry["shape"])
-    return tensors, info
-
-
-def write_pictures(folder):
-    """Grey pictures of 28 x 28 pixels: their files, and the pixels (PICTURES, 1, 28, 28)."""
-    pixels = np.random.default_rng(3).integers(0, 256, (PICTURES, 1, 28, 28), dtype=np.uint8)
-    files = [folder / f"{index}.pgm" for index in range(PICTURES)]
-    for file, image in zip(files, pixels):
-        file.write_bytes(b"P5\n28 28\n255\n" + image.tobytes())
-    return files, pixels
-
-
-def logits_of(weft, model, pictures):
-    out = run(weft, "predict", model, *pictures, "--preprocess", "none", "--invert", "no", "--json")
-    return np.array([json.loads(line)["logits"] for line in out.splitlines()])
-
-
-def distance(found, expected):
-    """The largest difference, absolute or of the largest expected number, whichever is larger."""
-    if found.shape != expected.shape or not np.isfinite(expected).all():
-        return float("nan")
-    apart = np.abs(found - expected).max()
-    return max(apart, apart / np.abs(expected).max())
-
-
-def same_tensors(a, b):
-    return a.keys() == b.keys() and all(
-        a[name].shape == b[name].shape and a[name].tobytes() == b[name].tobytes() for name in a)
 
 
 class Report:
@@ -117,11 +71,6 @@ class Report:
     def row(self, ok, way, what, text=""):
         self.failed += not ok
         print(f"{'ok' if ok else 'FAILED'}  {way:15}  {what:14}  {text}")
-
-
-def by_channel(values):
-    """Numbers of each channel, to be used with images (batch, channels, height, width)."""
-    return np.reshape(np.float64(values), (-1, 1, 1))
 
 
 def check_export(report, weft, name, model, pictures, pixels):
@@ -139,7 +88,7 @@ def check_export(report, weft, name, model, pictures, pixels):
     images = ((pixels / 255 - by_channel(info["mean"])) / by_channel(info["stddev"])).astype(np.float32)
     all_at_once = session.run(["logits"], {"input": images})[0]
     one_by_one = np.concatenate([session.run(["logits"], {"input": image[None]})[0] for image in images])
-    error = max(distance(logits, all_at_once), distance(logits, one_by_one))
+    error = np.max([distance(logits, all_at_once), distance(logits, one_by_one)])  # not a number where one is none
     stored = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in file.graph.initializer}
     metadata = session.get_modelmeta().custom_metadata_map
     whole = named and same_tensors(stored, tensors) and json.loads(metadata["weft"]) == info
@@ -157,7 +106,28 @@ def check_export(report, weft, name, model, pictures, pixels):
     run(weft, "export", model, "--format", "npz")
     with np.load(model.with_suffix(".npz")) as arrays:
         report.row(same_tensors(dict(arrays), tensors), "weft -> npz", name)
+    check_tensors(report, weft, name, model, info, pictures, logits)
     return file, logits
+
+
+def check_tensors(report, weft, name, model, info, pictures, logits):
+    """The tensors alone, as another program would have them, with the network's text."""
+    tensors, _ = read_safetensors(model)
+    text = model.with_name(f"{name}.net")
+    text.write_text(run(weft, "inspect", model, "--definition"))
+    data = model.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:8 + size])
+    del header["__metadata__"]
+    plain = model.with_name(f"{name}-plain.safetensors")
+    said = json.dumps(header).encode()
+    plain.write_bytes(len(said).to_bytes(8, "little") + said + data[8 + size:])
+    numbers = numbers_of_pixels(info)
+    for source in model.with_suffix(".npz"), plain:
+        back = model.with_name(f"{name}-tensors.safetensors")
+        run(weft, "import", source, "--model", text, "--out", back, *numbers)
+        same = same_tensors(read_safetensors(back)[0], tensors)
+        report.row(same and np.array_equal(logits_of(weft, back, pictures), logits), "tensors -> weft", name, source.suffix)
 
 
 def apart(found, expected):
@@ -187,8 +157,53 @@ def check_precisions(report, weft, name, model, pictures, pixels, logits):
             ["logits"], {"input": images})[0]
         errors = [apart(found, logits)] + [apart(own, logits), apart(found, own)] * (precision == "int8")
         smaller = path.stat().st_size < 0.7 * model.stat().st_size
-        report.row(max(errors) <= limit and smaller, f"weft -> {precision}", name,
+        report.row(np.max(errors) <= limit and smaller, f"weft -> {precision}", name,
                    f"{', '.join(f'{error:.1e}' for error in errors)} apart, limit {limit}")
+        if precision == "fp16":
+            back = path.with_suffix(".back.safetensors")
+            run(weft, "import", path, "--out", back)
+            error = apart(logits_of(weft, back, pictures), found)
+            report.row(error <= limit, "fp16 -> weft", name, f"{error:.1e} apart, limit {limit}")
+        else:
+            check_from_int8(report, weft, f"{name}, Weft's", path, pictures, images, [])
+
+
+def logits_in_onnxruntime(model, images):
+    options = onnxruntime.SessionOptions()
+    # Without it two products of 8 bits overflow 16 on processors that have AVX2 alone.
+    options.add_session_config_entry("session.x64quantprecision", "1")
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return session.run(["logits"], {"input": images})[0]
+
+
+def check_from_int8(report, weft, name, path, pictures, images, flags):
+    back = path.with_suffix(".back.safetensors")
+    run(weft, "import", path, "--out", back, *flags)
+    found = logits_of(weft, back, pictures)
+    plain = logits_in_onnxruntime(quantized.unrounded(onnx.load(path)).SerializeToString(), images)
+    rounded = logits_in_onnxruntime(path, images)
+    error, rounding = distance(found, plain), apart(found, rounded)
+    limit = max(LIMIT, rounding / 10)  # Weft leaves out what clips by less than half a level
+    report.row(error <= limit and 1e-6 < rounding <= ROUNDING, "int8 -> weft", name,
+               f"largest error {error:.1e}, limit {limit:.0e}; {rounding:.1e} from the levels, limit {ROUNDING}")
+
+
+def check_quantized(report, weft, name, model, pictures, pixels):
+    """Files of onnxruntime's quantizer, which drops a ReLU where the levels begin at 0."""
+    info = read_safetensors(model)[1]
+    images = ((pixels / 255 - by_channel(info["mean"])) / by_channel(info["stddev"])).astype(np.float32)
+    numbers = numbers_of_pixels(info)
+    for kind, options in quantized.kinds():
+        path = model.with_name(f"{name}-{kind}.onnx")
+        quantized.quantize(model.with_suffix(".onnx"), path, images, **options)
+        if (name, kind) == ("separable", "floats"):  # which cuts off what the sigmoid of a SiLU makes
+            try:
+                run(weft, "import", path, "--out", path.with_suffix(".safetensors"))
+                report.row(False, "int8 -> weft", name, "is no SiLU, and was imported")
+            except RuntimeError as refusal:
+                report.row("exit 3" in str(refusal) and '"silu1"' in str(refusal), "int8 -> weft", name, "refused by name")
+            continue
+        check_from_int8(report, weft, f"{name}, {kind}", path, pictures, images, numbers)
 
 
 def check_import(report, weft, name, model, file, pictures, logits):
@@ -278,9 +293,6 @@ def check_graphs(report, weft, folder, pictures, pixels):
                    f"largest error {error:.1e}, limit {LIMIT:.0e}")
 
 
-CASES = ROOT.parent / "shared" / "cases" / "interop"  # where they are, more files with their right answers
-
-
 def import_error(weft, path, flags, images, expected, field="logits"):
     """How far the answers of an imported file are from the expected ones, of pictures that are as large as its input."""
     model = path.with_suffix(".safetensors")
@@ -325,113 +337,6 @@ def check_cases(report, weft, folder):
         report.row(error <= LIMIT, "case", case.name, f"largest error {error:.1e}, limit {LIMIT:.0e}")
 
 
-def torch_modules():
-    from torch import nn
-
-    class Residual(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.conv1 = nn.Conv2d(1, 8, 3, stride=2, padding=1, bias=False)
-            self.bn1 = nn.BatchNorm2d(8, eps=1e-3)
-            self.conv2 = nn.Conv2d(8, 12, 3, padding=1)
-            self.short = nn.Conv2d(8, 12, 1)
-            self.conv3 = nn.Conv2d(12, 12, 3, padding=1)
-            self.pool = nn.AdaptiveAvgPool2d(1)
-            self.fc = nn.Linear(12, 10)
-
-        def forward(self, x):
-            x = torch.relu(self.bn1(self.conv1(x)))
-            x = torch.relu(self.conv2(x) + self.short(x))
-            x = x + torch.tanh(self.conv3(x))
-            return self.fc(torch.flatten(self.pool(x), 1))
-
-    class View(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.conv, self.fc = nn.Conv2d(1, 4, 3, stride=3), nn.Linear(4 * 9 * 9, 10)
-
-        def forward(self, x):
-            return self.fc(torch.sigmoid(self.conv(x)).view(-1, 4 * 9 * 9))
-
-    class Sized(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.conv, self.fc = nn.Conv2d(1, 4, 3, stride=4, padding=1, bias=False), nn.Linear(4 * 7 * 7, 10)
-
-        def forward(self, x):
-            x = torch.relu(self.conv(x)).permute(0, 2, 3, 1)
-            return self.fc(x.reshape(x.size(0), -1) * 0.5 + 1)
-
-    class Rows(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.pad, self.conv = nn.ZeroPad2d((0, 1, 1, 2)), nn.Conv2d(1, 4, 5, stride=5, dilation=2)
-            self.fc1, self.norm1, self.norm2 = nn.Linear(100, 8), nn.BatchNorm1d(8), nn.BatchNorm1d(8, eps=1e-3)
-            self.fc2 = nn.Linear(8, 10)
-
-        def forward(self, x):
-            x = torch.clamp(self.conv(self.pad(x)), min=0)
-            x = self.norm1(self.fc1(x.view(x.size(0), -1)))
-            return self.fc2(self.norm2(torch.tanh(x)))
-
-    class Norms(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.conv, self.norm1 = nn.Conv2d(1, 4, 3, stride=4, padding=1), nn.GroupNorm(2, 4)
-            self.norm2 = nn.InstanceNorm2d(4, affine=True)
-            self.fc1, self.norm3, self.fc2 = nn.Linear(4 * 7 * 7, 6), nn.LayerNorm(6, eps=1e-3), nn.Linear(6, 10)
-
-        def forward(self, x):
-            x = torch.relu(self.norm2(torch.tanh(self.norm1(self.conv(x)))))
-            return self.fc2(torch.sigmoid(self.norm3(self.fc1(torch.flatten(x, 1)))))
-
-    class Mean(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.conv, self.fc = nn.Conv2d(1, 4, 3), nn.Linear(4, 10)
-
-        def forward(self, x):
-            return self.fc(torch.relu(self.conv(x)).mean((2, 3)))
-
-    torch.manual_seed(1)
-    lenet = nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5),
-                          nn.Sigmoid(), nn.AvgPool2d(2), nn.Flatten(), nn.Linear(400, 120), nn.ReLU(),
-                          nn.Dropout(0.5), nn.Linear(120, 10), nn.Softmax(1))
-    yield "lenet", lenet, lambda x: lenet[:-1](x)
-    residual = Residual()
-    rows, norms = Rows(), Norms()
-    with torch.no_grad():  # statistics that are not those of a new module
-        for norm in residual.bn1, rows.norm1, rows.norm2:
-            norm.running_mean.uniform_(-0.5, 0.5)
-            norm.running_var.uniform_(0.5, 1.5)
-        for norm in norms.norm1, norms.norm2, norms.norm3:
-            norm.weight.uniform_(0.5, 1.5)
-            norm.bias.uniform_(-0.5, 0.5)
-    yield "residual", residual, residual
-    for module in (View(), Mean(), Sized(), rows, norms):
-        yield type(module).__name__.lower(), module, module
-
-
-def export_from_torch(module, images, path, exporter):
-    if exporter == "default":  # without an option: for one image, its tensors beside the file
-        torch.onnx.export(module, images[:1], path)
-    elif exporter == "torchscript":
-        torch.onnx.export(module, (images[:1],), path, dynamo=False, input_names=["x"],
-                          dynamic_axes={"x": {0: "n"}}, opset_version=14)  # which has no layer norm
-    else:
-        torch.onnx.export(module, (images[:2],), path, dynamo=True, external_data=False, verbose=False,
-                          dynamic_shapes=({0: torch.export.Dim("n")},))
-
-
-def without_traces(file):
-    """The same graph without the lines of Python that it came from."""
-    graph = file.graph
-    for part in [file, graph, *graph.node, *graph.value_info, *graph.input, *graph.output, *graph.initializer]:
-        del part.metadata_props[:]
-        part.doc_string = ""
-    return file
-
-
 def check_torch_files(report, weft, folder, pictures, images):
     """Files that PyTorch wrote, on a machine without it. --keep-torch makes them."""
     files = sorted((ROOT / "tests" / "interop" / "pytorch_files").glob("*.onnx"))
@@ -455,7 +360,7 @@ def check_torch(report, weft, folder, pictures, images, keep):
     if len(exporters) == 1:
         print("skipped  PyTorch -> weft by torch.export: there is no onnxscript here")
     images = torch.from_numpy(images)
-    for name, module, logits in torch_modules():
+    for name, module, logits in torch_exports.modules():
         module.eval()
         with torch.no_grad():
             expected = logits(images).numpy()
@@ -463,11 +368,11 @@ def check_torch(report, weft, folder, pictures, images, keep):
             path = folder / f"torch-{name}-{exporter}.onnx"
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                export_from_torch(module, images, str(path), exporter)
+                torch_exports.export(module, images, str(path), exporter)
             if keep and name != "lenet":  # which is too large to be kept
                 kept = f"{name}-{exporter}.onnx"
                 (keep / f"{kept}.data").unlink(missing_ok=True)  # else it grows
-                onnx.save(without_traces(onnx.load(path)), keep / kept, save_as_external_data=exporter == "default",
+                onnx.save(torch_exports.without_traces(onnx.load(path)), keep / kept, save_as_external_data=exporter == "default",
                           size_threshold=100, location=f"{kept}.data")
             model = path.with_suffix(".safetensors")
             run(weft, "import", path, "--out", model, "--mean", 0.5, "--stddev", 0.25)
@@ -497,6 +402,8 @@ def main():
             check_import(report, weft, label, model, file, pictures, logits)
             if label in PRECISIONS:
                 check_precisions(report, weft, label, model, pictures, pixels, logits)
+            if label in QUANTIZED:
+                check_quantized(report, weft, label, model, pictures, pixels)
         check_graphs(report, weft, folder, pictures, pixels)
         check_exporters(report, weft, folder)
         check_cases(report, weft, folder)

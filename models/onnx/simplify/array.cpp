@@ -42,6 +42,15 @@ Extent to_extent(Stored value) {
   return Extent::number(static_cast<std::int64_t>(value));
 }
 
+// How many values a tensor has that holds them itself.
+std::optional<std::int64_t> read_extents(const TensorProto& tensor, Array& array) {
+  const bool is_elsewhere = tensor.data_location() != TensorProto::DEFAULT ||
+                            tensor.external_data_size() > 0 || tensor.has_segment();
+  if (is_elsewhere || tensor.dims_size() > kMostRank) return std::nullopt;
+  array.extents.assign(tensor.dims().begin(), tensor.dims().end());
+  return count_of(array.extents);
+}
+
 bool both_numbers(const Extent& a, const Extent& b) {
   return a.is_number() && b.is_number();
 }
@@ -105,12 +114,8 @@ std::optional<std::int64_t> count_of(std::span<const std::int64_t> extents) {
 }
 
 std::optional<Array> array_of(const TensorProto& tensor) {
-  const bool is_elsewhere = tensor.data_location() != TensorProto::DEFAULT ||
-                            tensor.external_data_size() > 0 || tensor.has_segment();
-  if (is_elsewhere || tensor.dims_size() > kMostRank) return std::nullopt;
   Array array;
-  array.extents.assign(tensor.dims().begin(), tensor.dims().end());
-  const auto count = count_of(array.extents);
+  const auto count = read_extents(tensor, array);
   if (!count) return std::nullopt;
   const auto read = [&](auto& values, const auto& list, auto make) {
     return read_values(tensor, list, *count, values, make);
@@ -136,6 +141,37 @@ std::optional<Array> array_of(const TensorProto& tensor) {
       break;
     default:
       return std::nullopt;
+  }
+  if (!is_whole) return std::nullopt;
+  return array;
+}
+
+std::optional<Array> levels_of(const TensorProto& tensor) {
+  Array array;
+  const auto count = read_extents(tensor, array);
+  if (!count) return std::nullopt;
+  const auto read = [&](auto make) {
+    return read_values(tensor, tensor.int32_data(), *count, array.reals, make);
+  };
+  bool is_whole = false;
+  switch (tensor.data_type()) {
+    case TensorProto::INT8:
+      is_whole = read(to_real<std::int8_t>);
+      break;
+    case TensorProto::UINT8:
+      is_whole = read(to_real<std::uint8_t>);
+      break;
+    case TensorProto::INT16:
+      is_whole = read(to_real<std::int16_t>);
+      break;
+    case TensorProto::UINT16:
+      is_whole = read(to_real<std::uint16_t>);
+      break;
+    case TensorProto::INT32:
+      is_whole = read(to_real<std::int32_t>);
+      break;
+    default:
+      break;
   }
   if (!is_whole) return std::nullopt;
   return array;

@@ -64,6 +64,8 @@ struct Array {
 // Nothing for a tensor that is damaged, has its values elsewhere or is of a type that is none of
 // FLOAT, DOUBLE, INT64, INT32 and BOOL. DOUBLE becomes FLOAT.
 std::optional<Array> array_of(const onnx::TensorProto& tensor);
+// Whole numbers of at most 32 bits as reals, where array_of() gives nothing for another type.
+std::optional<Array> levels_of(const onnx::TensorProto& tensor);
 onnx::TensorProto tensor_of(const Array& array, const std::string& name);
 
 // The values at these places of an array.

@@ -45,12 +45,6 @@ class Moments {
   }
 
  private:
-  const NodeProto* made_by(const std::string& value, std::string_view type, int inputs) const {
-    const NodeProto* node = neighbours_.maker(value);
-    return node != nullptr && node->op_type() == type && node->input_size() == inputs ? node
-                                                                                      : nullptr;
-  }
-
   // A constant with one number.
   std::optional<double> number(const std::string& name) {
     const std::optional<Array> array = graph_.array(name);
@@ -68,8 +62,8 @@ class Moments {
   }
 
   std::optional<Mean> mean_of(const std::string& value) {
-    const NodeProto* node = neighbours_.maker(value);
-    if (node == nullptr || node->op_type() != "ReduceMean") return std::nullopt;
+    const NodeProto* node = neighbours_.reduced_by(value, "ReduceMean");
+    if (node == nullptr) return std::nullopt;
     const Attributes attributes(*node, graph_.where);
     std::optional<Numbers> axes = attributes.integers("axes");
     if (node->input_size() == 2) axes = integers(node->input(1));
@@ -88,17 +82,17 @@ class Moments {
 
   // x - mean(x)
   std::optional<Mean> without_mean(const std::string& value) {
-    const NodeProto* node = made_by(value, "Sub", 2);
+    const NodeProto* node = neighbours_.made_by(value, "Sub", 2);
     std::optional<Mean> mean = node == nullptr ? std::nullopt : mean_of(node->input(1));
     return mean && mean->of == node->input(0) ? mean : std::nullopt;
   }
 
   // What a value is the square of.
   std::optional<std::string> root_of(const std::string& value) {
-    if (const NodeProto* power = made_by(value, "Pow", 2)) {
+    if (const NodeProto* power = neighbours_.made_by(value, "Pow", 2)) {
       return number(power->input(1)) == 2 ? std::optional(power->input(0)) : std::nullopt;
     }
-    const NodeProto* product = made_by(value, "Mul", 2);
+    const NodeProto* product = neighbours_.made_by(value, "Mul", 2);
     const bool is_square = product != nullptr && product->input(0) == product->input(1);
     return is_square ? std::optional(product->input(0)) : std::nullopt;
   }
@@ -106,7 +100,7 @@ class Moments {
   // The square of x - mean(x)
   bool is_square(const std::string& value, const Mean& centred) {
     if (const auto root = root_of(value)) return without_mean(*root) == centred;
-    const NodeProto* product = made_by(value, "Mul", 2);  // of two that are the same
+    const NodeProto* product = neighbours_.made_by(value, "Mul", 2);  // of two that are the same
     return product != nullptr && without_mean(product->input(0)) == centred &&
            without_mean(product->input(1)) == centred;
   }
@@ -115,7 +109,7 @@ class Moments {
     if (const auto mean = mean_of(value)) {
       return mean->axes == centred.axes && is_square(mean->of, centred);
     }
-    const NodeProto* difference = made_by(value, "Sub", 2);
+    const NodeProto* difference = neighbours_.made_by(value, "Sub", 2);
     if (difference == nullptr) return false;
     const auto of_squares = mean_of(difference->input(0));
     const auto mean = root_of(difference->input(1));
@@ -125,7 +119,7 @@ class Moments {
 
   // variance + epsilon
   std::optional<double> epsilon_of_variance(const std::string& value, const Mean& centred) {
-    const NodeProto* sum = made_by(value, "Add", 2);
+    const NodeProto* sum = neighbours_.made_by(value, "Add", 2);
     for (int i = 0; sum != nullptr && i < 2; ++i) {
       if (is_variance(sum->input(i), centred)) return number(sum->input(1 - i));
     }
@@ -133,19 +127,19 @@ class Moments {
   }
 
   std::optional<double> epsilon_of_root(const std::string& value, const Mean& centred) {
-    if (const NodeProto* root = made_by(value, "Sqrt", 1)) {
+    if (const NodeProto* root = neighbours_.made_by(value, "Sqrt", 1)) {
       return epsilon_of_variance(root->input(0), centred);
     }
-    const NodeProto* power = made_by(value, "Pow", 2);
+    const NodeProto* power = neighbours_.made_by(value, "Pow", 2);
     if (power == nullptr || number(power->input(1)) != 0.5) return std::nullopt;
     return epsilon_of_variance(power->input(0), centred);
   }
 
   std::optional<double> epsilon_of_inverse(const std::string& value, const Mean& centred) {
-    if (const NodeProto* inverse = made_by(value, "Reciprocal", 1)) {
+    if (const NodeProto* inverse = neighbours_.made_by(value, "Reciprocal", 1)) {
       return epsilon_of_root(inverse->input(0), centred);
     }
-    const NodeProto* power = made_by(value, "Pow", 2);
+    const NodeProto* power = neighbours_.made_by(value, "Pow", 2);
     if (power == nullptr || number(power->input(1)) != -0.5) return std::nullopt;
     return epsilon_of_variance(power->input(0), centred);
   }
@@ -179,36 +173,33 @@ class Softmaxes {
  private:
   // exp(x) / sum(exp(x))
   std::optional<std::string> of_quotient(const NodeProto& node) const {
-    const NodeProto* exp = node.op_type() == "Div" ? made_by(node.input(0), "Exp") : nullptr;
+    const bool is_quotient = node.op_type() == "Div" && node.input_size() == 2;
+    const NodeProto* exp = is_quotient ? neighbours_.made_by(node.input(0), "Exp", 1) : nullptr;
     const bool is_share = exp != nullptr && reduced(node.input(1), "ReduceSum") == node.input(0);
     return is_share ? std::optional(without_most(exp->input(0))) : std::nullopt;
   }
 
   // x - log(sum(exp(x)))
   std::optional<std::string> of_logarithm(const NodeProto& node) const {
-    const NodeProto* log = node.input_size() == 2 ? made_by(node.input(1), "Log") : nullptr;
+    const bool is_difference = node.input_size() == 2;
+    const NodeProto* log = is_difference ? neighbours_.made_by(node.input(1), "Log", 1) : nullptr;
     const auto summed = log == nullptr ? std::nullopt : reduced(log->input(0), "ReduceSum");
-    const NodeProto* exp = summed ? made_by(*summed, "Exp") : nullptr;
+    const NodeProto* exp = summed ? neighbours_.made_by(*summed, "Exp", 1) : nullptr;
     const bool is_it = exp != nullptr && exp->input(0) == node.input(0);
     return is_it ? std::optional(without_most(node.input(0))) : std::nullopt;
   }
 
   // x of x - max(x), which has the same softmax.
   std::string without_most(const std::string& value) const {
-    const NodeProto* difference = made_by(value, "Sub");
-    const bool is_it = difference != nullptr && difference->input_size() == 2 &&
-                       reduced(difference->input(1), "ReduceMax") == difference->input(0);
+    const NodeProto* difference = neighbours_.made_by(value, "Sub", 2);
+    const bool is_it =
+        difference != nullptr && reduced(difference->input(1), "ReduceMax") == difference->input(0);
     return is_it ? difference->input(0) : value;
-  }
-
-  const NodeProto* made_by(const std::string& value, std::string_view type) const {
-    const NodeProto* node = neighbours_.maker(value);
-    return node != nullptr && node->op_type() == type ? node : nullptr;
   }
 
   // What a sum or maximum along axis 1 alone is of.
   std::optional<std::string> reduced(const std::string& value, std::string_view type) const {
-    const NodeProto* node = made_by(value, type);
+    const NodeProto* node = neighbours_.reduced_by(value, type);
     if (node == nullptr) return std::nullopt;
     const Attributes attributes(*node, graph_.where);
     std::vector<std::int64_t> axes = attributes.integers("axes").value_or(decltype(axes)());

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Operators of an older set, those of scikit-learn's classifiers, and those that others compute.
+// Operators of an older set, those of scikit-learn's classifiers, those that others compute, and
+// 16-bit floats of either kind, whose numbers 32-bit floats have all.
 #include <algorithm>
+#include <cstring>
 
+#include "data/arrays/half.h"
 #include "engine/error.h"
 #include "engine/text.h"
 #include "models/onnx/graph.h"
@@ -31,7 +34,47 @@ void require_plain_labels(const NodeProto& node, const std::string& where) {
   }
 }
 
+// Leaves a tensor as it is whose values are not as many as its extents say, for its reader to
+// refuse.
+void widen(onnx::TensorProto& tensor, Graph& graph) {
+  const bool is_bfloat = tensor.data_type() == onnx::TensorProto::BFLOAT16;
+  if (!is_half(tensor.data_type()) || tensor.data_location() != onnx::TensorProto::DEFAULT) return;
+  std::vector<std::uint16_t> halves(tensor.int32_data().begin(), tensor.int32_data().end());
+  if (tensor.has_raw_data()) {
+    if (tensor.raw_data().size() % sizeof(std::uint16_t) != 0) return;
+    halves.resize(tensor.raw_data().size() / sizeof(std::uint16_t));
+    std::memcpy(halves.data(), tensor.raw_data().data(), tensor.raw_data().size());
+  }
+  graph.spend(halves.size() * sizeof(float));
+  std::vector<float> values;
+  values.reserve(halves.size());
+  for (const std::uint16_t half : halves) {
+    values.push_back(is_bfloat ? data::from_bfloat16(half) : data::from_half(half));
+  }
+  graph.has_halves = true;
+  tensor.clear_int32_data();
+  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  tensor.set_raw_data(values.data(), values.size() * sizeof(float));  // little-endian
+}
+
 }  // namespace
+
+bool is_half(int type) {
+  return type == onnx::TensorProto::FLOAT16 || type == onnx::TensorProto::BFLOAT16;
+}
+
+void widen_halves(Graph& graph) {
+  for (auto& [name, tensor] : graph.constants) widen(tensor, graph);
+  for (onnx::NodeProto& node : graph.nodes) {
+    const bool is_cast = node.op_type() == "Cast";
+    for (AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_t()) widen(*attribute.mutable_t(), graph);
+      if (is_cast && attribute.name() == "to" && is_half(static_cast<int>(attribute.i()))) {
+        attribute.set_i(onnx::TensorProto::FLOAT);
+      }
+    }
+  }
+}
 
 // In set 6 a constant says at which axis it begins, and some operators say that they do not train.
 void renew_from_set_6(Graph& graph) {

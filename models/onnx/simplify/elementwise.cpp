@@ -146,11 +146,12 @@ bool Writer::write_power(const NodeProto& node) {
   return true;
 }
 
-// The slopes become one for each channel, or one for all.
+// The slopes become one for each channel, one for all or one for each value of an image.
 bool Writer::write_prelu(const NodeProto& node) {
   const Seen* from = seen(node, 0);
   if (from == nullptr || node.input_size() != 2 || !from->extents) return false;
   std::optional<Array> slopes = array(node, 1);
+  bool by_channel = true;
   if (!slopes || !slopes->is_real() || slopes->extents.size() > from->rank()) return false;
   if (slopes->count() != 1) {
     if (!fits_into(*slopes, *from->extents)) return false;
@@ -161,11 +162,24 @@ bool Writer::write_prelu(const NodeProto& node) {
     }
     const Extents written = extents_as_written(*from);
     const std::size_t own = slopes->extents.size(), rank = written.size();
-    // The axis of the channels is the second one of the value.
-    if (own + 1 < rank || slopes->extents[own + 1 - rank] != slopes->count()) return false;
+    // The axis of the channels is the second one of the value, but of a plane (batch, H, W).
+    by_channel = rank != 3 && own + 1 >= rank && slopes->extents[own + 1 - rank] == slopes->count();
+    if (!by_channel) {
+      const std::span<const Extent> image = std::span(written).subspan(1);
+      if ((rank != 3 && rank != 4) || !std::ranges::all_of(image, &Extent::is_number)) return false;
+      std::vector<std::int64_t> extents;
+      for (const Extent& extent : image) extents.push_back(extent.value);
+      if (own == rank) {  // of all images
+        if (slopes->extents.front() != 1) return false;
+        slopes->extents.erase(slopes->extents.begin());
+      }
+      graph_.spend(static_cast<std::uint64_t>(count_of(extents).value_or(INT64_MAX / 4)) * 4);
+      slopes = broadcast_to(*slopes, extents);
+      if (rank == 3) slopes->extents.insert(slopes->extents.begin(), 1);
+    }
   }
   graph_.spend(static_cast<std::uint64_t>(slopes->count()) * 4);
-  slopes->extents = {slopes->count()};
+  if (by_channel) slopes->extents = {slopes->count()};
   NodeProto copy = node;
   copy.set_input(0, from->name);
   copy.set_input(1, graph_.add(*slopes, node.input(1)));

@@ -4,8 +4,10 @@
 // function of a number, and this function is compared with those that Weft has.
 //
 // The points are dense where the functions bend, and go on to 1e4 on both sides. Two of these
-// functions that agree there to 1e-6 are the same: all but their kinks is analytic.
+// functions that agree there to 1e-6 are the same: all but their kinks is analytic. Where constants
+// have 16 bits, the nearest one is taken, to 1e-3.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 
@@ -19,8 +21,9 @@ namespace {
 using onnx::NodeProto;
 using Function = std::function<double(double)>;
 
-constexpr std::size_t kMostSteps = 24;  // of one activation
-constexpr double kTolerance = 1e-6;     // of max(1, |y|): the constants are floats
+constexpr std::size_t kMostSteps = 24;   // of one activation
+constexpr double kTolerance = 1e-6;      // of max(1, |y|): the constants are floats
+constexpr double kHalfTolerance = 1e-3;  // the same where they are 16-bit floats
 
 const std::vector<double>& points() {
   static const std::vector<double> all = [] {
@@ -32,10 +35,6 @@ const std::vector<double>& points() {
     return made;
   }();
   return all;
-}
-
-bool is_close(double a, double b) {
-  return std::fabs(a - b) <= kTolerance * std::max(1.0, std::fabs(b));  // false of a NaN
 }
 
 double within(double x, double low, double high) {
@@ -104,7 +103,10 @@ const Known kOperators[] = {
 
 const Known* known(const NodeProto& node) {
   const auto found = std::ranges::find(kOperators, node.op_type(), &Known::type);
-  if (found == std::end(kOperators) || node.input_size() != found->inputs) return nullptr;
+  if (found == std::end(kOperators) || node.input_size() != found->inputs ||
+      node.output_size() != 1) {
+    return nullptr;
+  }
   const auto is_read = [&](const onnx::AttributeProto& attribute) {
     return std::ranges::count(found->attributes, attribute.name()) > 0;
   };
@@ -263,19 +265,28 @@ class Activations {
                                       const std::map<std::size_t, Step>& steps,
                                       const std::string& x) const {
     const Function y = function_of(steps, x);
+    std::optional<NodeProto> nearest;
+    double least = graph_.has_halves ? kHalfTolerance : kTolerance;
     for (const Candidate& candidate : kCandidates) {
       NodeProto made;
       candidate.describe(made, y);
-      const bool is_it = std::ranges::all_of(
-          points(), [&](double at) { return is_close(y(at), candidate.compute(made, at)); });
+      double most = 0;  // distance at any point
+      const bool is_it = std::ranges::all_of(points(), [&](double at) {
+        const double expected = candidate.compute(made, at);
+        const double apart = std::fabs(y(at) - expected) / std::max(1.0, std::fabs(expected));
+        most = std::max(most, apart);
+        return apart <= least;  // false of a NaN
+      });
       if (!is_it) continue;
       made.set_op_type(candidate.type);
       made.set_name(last.name());
       made.add_input(x);
       made.add_output(last.output(0));
-      return made;
+      nearest = std::move(made);
+      if (!graph_.has_halves) break;
+      least = most;
     }
-    return std::nullopt;
+    return nearest;
   }
 
   // The last of the steps as a function of x.
@@ -298,16 +309,18 @@ class Activations {
       at[step.node->output(0)] = static_cast<int>(all.size());
     }
     return [all, &where = graph_.where](double value) {
-      std::vector<double> made = {value};
+      std::array<double, kMostSteps + 1> made = {
+          value};  // on the stack: it is called thousands of times
+      std::size_t count = 1;
       for (const Computed& computed : all) {
         const auto input = [&](int i) {
           return computed.from[i] < 0 ? computed.number[i]
                                       : made[static_cast<std::size_t>(computed.from[i])];
         };
-        made.push_back(computed.step.known->compute(Attributes(*computed.step.node, where),
-                                                    input(0), input(1), input(2)));
+        made[count++] = computed.step.known->compute(Attributes(*computed.step.node, where),
+                                                     input(0), input(1), input(2));
       }
-      return made.back();
+      return made[count - 1];
     };
   }
 

@@ -55,11 +55,6 @@ class Norms {
     const auto found = graph_.extents.find(name);
     return found == graph_.extents.end() ? nullptr : &found->second;
   }
-  const NodeProto* made_by(const std::string& value, std::string_view type, int inputs) const {
-    const NodeProto* node = neighbours_.maker(value);
-    return node != nullptr && node->op_type() == type && node->input_size() == inputs ? node
-                                                                                      : nullptr;
-  }
   // The extents of an image behind the batch.
   std::optional<Numbers> image_of(const std::string& value) const {
     const Extents* extents = extents_of(value);
@@ -77,8 +72,9 @@ class Norms {
   // The last Reshape becomes the normalisation.
   bool write_group(NodeProto& node) {
     if (node.op_type() != "Reshape" || node.input_size() != 2) return false;
-    const NodeProto* norm = made_by(node.input(0), "InstanceNormalization", 3);
-    const NodeProto* split = norm == nullptr ? nullptr : made_by(norm->input(0), "Reshape", 2);
+    const NodeProto* norm = neighbours_.made_by(node.input(0), "InstanceNormalization", 3);
+    const NodeProto* split =
+        norm == nullptr ? nullptr : neighbours_.made_by(norm->input(0), "Reshape", 2);
     if (split == nullptr) return false;
     const std::string x = split->input(0);
     const Extents *from = extents_of(x), *between = extents_of(split->output(0));
@@ -147,7 +143,7 @@ class Norms {
   // becomes the normalisation of the image.
   void write_as_image(NodeProto& node) {
     if (node.op_type() != "Reshape" || node.input_size() == 0) return;
-    const NodeProto* norm = made_by(node.input(0), "LayerNormalization", 3);
+    const NodeProto* norm = neighbours_.made_by(node.input(0), "LayerNormalization", 3);
     const NodeProto* row = norm == nullptr ? nullptr : neighbours_.maker(norm->input(0));
     const bool is_row =
         row != nullptr && (row->op_type() == "Flatten" || row->op_type() == "Reshape");

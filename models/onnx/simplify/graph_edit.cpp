@@ -219,6 +219,9 @@ Graph part_of(const onnx::ModelProto& file, int output, const std::string& where
   std::set<std::string_view> read = {graph.output};
   for (const int index : needed_nodes(from, makers, graph.output, where)) {
     const onnx::NodeProto& node = from.node(index);
+    if (node.input_size() == 0 && node.op_type() != "Constant") {
+      refuse_node(node, where, "has no input");
+    }
     graph.nodes.push_back(node);
     read.insert(node.input().begin(), node.input().end());
     graph.most += node.ByteSizeLong();
@@ -287,7 +290,10 @@ onnx::ModelProto model_of(Graph graph, const onnx::ModelProto& file, int output)
   for (onnx::ValueInfoProto& input : *made.mutable_input()) {
     if (!input.type().has_tensor_type()) continue;
     auto& type = *input.mutable_type()->mutable_tensor_type();
-    if (type.elem_type() == onnx::TensorProto::DOUBLE) type.set_elem_type(onnx::TensorProto::FLOAT);
+    const int element = type.elem_type();
+    if (element == onnx::TensorProto::DOUBLE || is_half(element)) {
+      type.set_elem_type(onnx::TensorProto::FLOAT);
+    }
   }
   *made.add_output() = file.graph().output(output);
   for (onnx::NodeProto& node : graph.nodes) made.add_node()->Swap(&node);

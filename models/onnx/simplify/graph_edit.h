@@ -60,6 +60,7 @@ struct Graph {
   // accounts for: a few nodes could ask for any number of copies.
   void spend(std::uint64_t bytes);
 
+  bool has_halves = false;                        // its constants had 16 bits
   std::set<std::string, std::less<>> names = {};  // of all values
   std::uint64_t spent = 0, most = 0;
 };
@@ -67,6 +68,12 @@ struct Graph {
 // The part of a file that leads to one of its outputs, its nodes in an order in which each reads
 // what nodes before it make. Throws Error{data} for a graph without that order.
 Graph part_of(const onnx::ModelProto& file, int output, const std::string& where);
+
+// Is it one of the two types of 16-bit floats?
+bool is_half(int type);
+
+// Tensors of 16-bit floats become 32-bit floats, and so does what a Cast makes of that kind.
+void widen_halves(Graph& graph);
 
 // Drops what does not lead to the output.
 void drop_unused(Graph& graph);

@@ -36,6 +36,18 @@ NodeProto* Neighbours::maker(const std::string& value) const {
   return found == makers_.end() ? nullptr : found->second;
 }
 
+const NodeProto* Neighbours::made_by(const std::string& value, std::string_view type,
+                                     int inputs) const {
+  const NodeProto* node = maker(value);
+  const bool is_it = node != nullptr && node->op_type() == type && node->input_size() == inputs;
+  return is_it ? node : nullptr;
+}
+
+const NodeProto* Neighbours::reduced_by(const std::string& value, std::string_view type) const {
+  const NodeProto* node = made_by(value, type, 1);
+  return node != nullptr ? node : made_by(value, type, 2);
+}
+
 NodeProto* Neighbours::only_reader(const std::string& value) const {
   const auto found = readers_.find(value);
   if (value == graph_.output || found == readers_.end() || found->second.size() != 1) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/onnx/simplify/graph_edit.h"
@@ -16,6 +17,10 @@ class Neighbours {
 
   // The node that makes a value; null for the input of the graph and for a constant.
   onnx::NodeProto* maker(const std::string& value) const;
+  // The maker of a value if it is of this type and has so many inputs; else null.
+  const onnx::NodeProto* made_by(const std::string& value, std::string_view type, int inputs) const;
+  // The same of a reduction, whose axes are an attribute or its second input.
+  const onnx::NodeProto* reduced_by(const std::string& value, std::string_view type) const;
   // The only node that reads a value, which is not the graph's output; else null.
   onnx::NodeProto* only_reader(const std::string& value) const;
   // Is a value the graph's input, but for its scale and the order of its axes?

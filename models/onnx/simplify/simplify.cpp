@@ -16,7 +16,7 @@ Seen input_of(const Graph& graph, const onnx::ModelProto& file,
   for (const onnx::ValueInfoProto& info : file.graph().input()) {
     if (info.name() != graph.input) continue;
     const auto& type = info.type().tensor_type();
-    input.type = type.elem_type();
+    input.type = is_half(type.elem_type()) ? onnx::TensorProto::FLOAT : type.elem_type();
     if (!type.has_shape() || type.shape().dim_size() > kMostRank) break;
     Extents extents;
     bool is_open = false;
@@ -49,11 +49,15 @@ Seen input_of(const Graph& graph, const onnx::ModelProto& file,
 }  // namespace simplify
 
 onnx::ModelProto simplified(const onnx::ModelProto& file, int output, const std::string& where,
-                            const std::optional<std::array<std::int64_t, 3>>& image) {
+                            const std::optional<std::array<std::int64_t, 3>>& image,
+                            const std::optional<std::pair<double, double>>& bounds) {
+  std::optional<simplify::Bounds> of_input;
+  if (bounds) of_input = {bounds->first, bounds->second};
   simplify::Graph graph = simplify::part_of(file, output, where);
+  simplify::widen_halves(graph);
   if (graph.opset == 6) simplify::renew_from_set_6(graph);
   const simplify::Seen input = simplify::input_of(graph, file, image);
-  simplify::Writer(graph, input).write();
+  simplify::Writer(graph, input, of_input).write();
   simplify::drop_unused(graph);
   simplify::fuse_softmax(graph);
   simplify::fuse_norms(graph);
@@ -61,7 +65,7 @@ onnx::ModelProto simplified(const onnx::ModelProto& file, int output, const std:
   simplify::fuse_activations(graph);
   simplify::drop_unused(graph);
   simplify::fuse_pads(graph);
-  simplify::Writer(graph, input).write();  // the windows with their new padding
+  simplify::Writer(graph, input, of_input).write();  // the windows with their new padding
   simplify::drop_unused(graph);
   simplify::fuse_scales(graph);
   simplify::drop_unused(graph);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace weft::models {
 
@@ -19,6 +20,10 @@ namespace weft::models {
 // - Nodes are in order, and each of them leads to the output.
 // - What depends on constants, or on the shape of a value, is computed. The number of images may be
 //   open. `image`, channels first, tells extents that the file leaves open.
+// - Tensors of levels are the numbers that these stand for, and values between QuantizeLinear and
+//   DequantizeLinear are clipped, where `input_bounds` and operators do not tell that they need
+//   not be.
+// - 16-bit floats are 32-bit floats.
 // - Nodes that do nothing are gone, and a Transpose is moved into the weights behind it.
 // - Nodes that together compute an activation or a normalisation become its operator.
 // - Padding is written in numbers, the same on both sides, and a Pad becomes a part of the layer
@@ -29,6 +34,7 @@ namespace weft::models {
 // Throws Error{data}, prefixed by `where`, for a graph that is none. Takes time and memory in
 // proportion to the file.
 onnx::ModelProto simplified(const onnx::ModelProto& file, int output, const std::string& where,
-                            const std::optional<std::array<std::int64_t, 3>>& image);
+                            const std::optional<std::array<std::int64_t, 3>>& image,
+                            const std::optional<std::pair<double, double>>& input_bounds = {});
 
 }  // namespace weft::models

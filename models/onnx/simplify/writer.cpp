@@ -3,11 +3,26 @@
 
 #include <algorithm>
 
+#include "models/onnx/graph.h"
 #include "models/onnx/operators.h"
+#include "models/onnx/simplify/fold.h"
 
 namespace weft::models::simplify {
 
 using onnx::NodeProto;
+
+namespace {
+
+// What is computed where it needs no picture: constants, and shapes in which only the batch is
+// open.
+constexpr std::string_view kFolded[] = {
+    "Abs",       "Add",      "Cast",       "Concat",     "ConstantOfShape",
+    "Div",       "Exp",      "Expand",     "Flatten",    "Gather",
+    "Mul",       "Neg",      "Shape",      "Reciprocal", "Reshape",
+    "Slice",     "Sqrt",     "ReduceProd", "Squeeze",    "Sub",
+    "Transpose", "Unsqueeze"};
+
+}  // namespace
 
 Extents extents_as_written(const Seen& value) {
   Extents extents = *value.extents;
@@ -17,8 +32,9 @@ Extents extents_as_written(const Seen& value) {
   return extents;
 }
 
-Writer::Writer(Graph& graph, Seen input) : graph_(graph) {
+Writer::Writer(Graph& graph, Seen input, const std::optional<Bounds>& bounds) : graph_(graph) {
   const std::string name = input.name;
+  if (bounds) bounds_.emplace(name, *bounds);
   graph_.extents.erase(name);
   if (input.extents) graph_.extents.emplace(name, *input.extents);
   seen_.emplace(name, std::move(input));
@@ -27,6 +43,10 @@ Writer::Writer(Graph& graph, Seen input) : graph_(graph) {
 void Writer::write() {
   file_ = std::move(graph_.nodes);
   for (const NodeProto& node : file_) write_node(node);
+  NodeProto end;
+  end.set_op_type("Identity");
+  end.add_input(graph_.output);
+  refuse_levels(end);
   const auto output = seen_.find(graph_.output);
   if (output != seen_.end() && !output->second.order.empty() && keeps_values(output->second)) {
     output->second.order.clear();  // a column of numbers, whatever its extents of 1
@@ -61,6 +81,7 @@ std::optional<NodeProto> Writer::as_cast(const NodeProto& node) const {
 }
 
 void Writer::write_node(const NodeProto& node) {
+  if (write_quantizer(node)) return;
   if (const std::optional<NodeProto> cast = as_cast(node)) return write_node(*cast);
   if (node.op_type() == "Sum" && node.input_size() == 2 && is_onnx_domain(node.domain())) {
     NodeProto add = node;
@@ -122,6 +143,107 @@ void Writer::write_node(const NodeProto& node) {
     if (found != known.end() ? (this->*found->second)(node) : write_unary(node)) return;
   }
   write_other(node);
+}
+
+void Writer::keep(const std::string& name, const Array& array) {
+  if (!array.is_written()) {
+    computed_.insert_or_assign(name, array);
+    return;
+  }
+  graph_.spend(static_cast<std::uint64_t>(array.count()) * (array.is_real() ? 4 : 16));
+  graph_.constants.insert_or_assign(name, tensor_of(array, name));
+}
+
+std::optional<Array> Writer::constant_of(const NodeProto& node) {
+  if (node.attribute_size() != 1) return std::nullopt;
+  const onnx::AttributeProto& value = node.attribute(0);
+  const auto reals = [](std::vector<std::int64_t> extents, std::vector<float> values) {
+    return Array{.extents = std::move(extents), .reals = std::move(values)};
+  };
+  Array array{.type = onnx::TensorProto::INT64};
+  switch (value.type()) {
+    case onnx::AttributeProto::FLOAT:
+      return reals({}, {value.f()});
+    case onnx::AttributeProto::FLOATS:
+      return reals({value.floats_size()}, {value.floats().begin(), value.floats().end()});
+    case onnx::AttributeProto::INT:
+      array.integers = {Extent::number(value.i())};
+      return array;
+    case onnx::AttributeProto::INTS:
+      if (value.ints_size() > kMostNumbers) return std::nullopt;
+      array.extents = {value.ints_size()};
+      for (const std::int64_t number : value.ints()) {
+        array.integers.push_back(Extent::number(number));
+      }
+      return array;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool Writer::fold(const NodeProto& node) {
+  const std::string& type = node.op_type();
+  const std::string& name = node.output(0);
+  if (type == "Constant") {
+    if (node.attribute_size() == 1 && node.attribute(0).type() == onnx::AttributeProto::TENSOR) {
+      onnx::TensorProto tensor = node.attribute(0).t();
+      tensor.set_name(name);
+      graph_.constants.insert_or_assign(name, std::move(tensor));
+      return true;
+    }
+    const std::optional<Array> array = constant_of(node);
+    if (!array) refuse_node(node, graph_.where, "expected numbers as its value");
+    keep(name, *array);
+    return true;
+  }
+  if (type == "Identity" && node.input_size() == 1) {
+    const auto computed = computed_.find(node.input(0));
+    if (computed != computed_.end()) computed_.insert_or_assign(name, Array(computed->second));
+    if (is_constant(node, 0)) aliases_.insert_or_assign(name, resolved(node.input(0)));
+    return computed != computed_.end() || is_constant(node, 0);
+  }
+  if (type == "Shape" || type == "Size") {
+    if (fold_shape(node)) return true;
+  }
+  if (std::ranges::count(kFolded, type) == 0 || node.input_size() == 0) return false;
+  for (int i = 0; i < node.input_size(); ++i) {
+    const bool is_known =
+        !has_input(node, i) || is_constant(node, i) || computed_.contains(node.input(i));
+    if (!is_known) return false;
+  }
+  std::vector<std::optional<Array>> arrays;
+  std::vector<const Array*> inputs;
+  for (int i = 0; i < node.input_size(); ++i) {
+    arrays.push_back(array(node, i));
+    if (has_input(node, i) && !arrays.back()) return false;
+  }
+  for (const std::optional<Array>& input : arrays) inputs.push_back(input ? &*input : nullptr);
+  const std::optional<Array> made = folded(node, inputs, graph_);
+  if (made) keep(name, *made);
+  return made.has_value();
+}
+
+// Shape and Size of a value. Their numbers may depend on the batch.
+bool Writer::fold_shape(const NodeProto& node) {
+  const Seen* from = seen(node, 0);
+  if (from == nullptr || !from->extents) return false;
+  const Attributes attributes(node, graph_.where);
+  attributes.require_only({"start", "end"});
+  Array made{.type = onnx::TensorProto::INT64};
+  if (node.op_type() == "Size") {
+    made.integers = {product(*from->extents)};
+  } else {
+    const auto rank = std::ssize(*from->extents);
+    const auto within = [&](std::int64_t at) {
+      return std::clamp<std::int64_t>(at < 0 && at >= -rank ? at + rank : at, 0, rank);
+    };
+    const std::int64_t begin = within(attributes.integer("start", 0));
+    const std::int64_t end = std::max(begin, within(attributes.integer("end", rank)));
+    made.integers.assign(from->extents->begin() + begin, from->extents->begin() + end);
+    made.extents = {end - begin};
+  }
+  keep(node.output(0), made);
+  return true;
 }
 
 void Writer::write_other(const NodeProto& node) {
@@ -213,6 +335,7 @@ void Writer::emit(NodeProto node, Seen made) {
   made.reshaped_from.clear();  // a Reshape says it behind this
   node.clear_output();         // those of training, which nothing reads
   node.add_output(made.name);
+  keep_bounds(node);
   if (made.extents) graph_.extents.insert_or_assign(made.name, extents_as_written(made));
   written_.push_back(std::move(node));
   seen_.insert_or_assign(name, std::move(made));

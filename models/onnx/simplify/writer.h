@@ -33,10 +33,25 @@ struct Seen {
   std::size_t rank() const { return extents ? extents->size() : 0; }
 };
 
+// The numbers that a value is known to lie between.
+struct Bounds {
+  double low = 0, high = 0;
+};
+
+// A QuantizeLinear or a DequantizeLinear says this: a level q stands for (q - zero) scale.
+struct Quantizer {
+  std::vector<float> scale = {}, zero = {};  // one, or one for each place along `axis`
+  std::int64_t axis = 1;
+  double least = 0, most = 255;  // levels
+
+  // The least and the largest number that has a level, where there is one scale.
+  Bounds bounds() const;
+};
+
 class Writer {
  public:
-  // `input` is the graph's.
-  Writer(Graph& graph, Seen input);
+  // `input` is the graph's, and `bounds` those of its numbers, where they are known.
+  Writer(Graph& graph, Seen input, const std::optional<Bounds>& bounds);
 
   void write();
 
@@ -45,7 +60,7 @@ class Writer {
   void write_other(const onnx::NodeProto& node);
   std::optional<onnx::NodeProto> as_cast(const onnx::NodeProto& node) const;  // of a CastLike
 
-  // folding.cpp: true where the node needs no picture.
+  // True where the node needs no picture.
   bool fold(const onnx::NodeProto& node);
   std::optional<Array> constant_of(const onnx::NodeProto& node);
   bool fold_shape(const onnx::NodeProto& node);
@@ -96,6 +111,15 @@ class Writer {
   bool write_by_others(const onnx::NodeProto& node);
   bool write_names(const onnx::NodeProto& node);
 
+  // quantized.cpp: bytes that stand for real numbers.
+  bool write_quantizer(const onnx::NodeProto& node);
+  void write_quantize(const onnx::NodeProto& node);
+  void write_dequantize(const onnx::NodeProto& node);
+  Quantizer quantizer_of(const onnx::NodeProto& node);
+  void refuse_levels(const onnx::NodeProto& node) const;
+  void write_clipped(const onnx::NodeProto& node, const std::string& value, const Quantizer& by);
+  void keep_bounds(const onnx::NodeProto& node);
+
   // What an input of a node is; null for a constant and for none.
   const Seen* seen(const onnx::NodeProto& node, int index) const;
   bool has_input(const onnx::NodeProto& node, int index) const;
@@ -122,6 +146,15 @@ class Writer {
   std::map<std::string, Seen, std::less<>> seen_;
   std::map<std::string, Array, std::less<>> computed_;       // whole numbers that need the batch
   std::map<std::string, std::string, std::less<>> aliases_;  // of constants
+  // What a QuantizeLinear reads, by the name of the levels that it makes: a value, or levels of a
+  // constant.
+  struct Quantized {
+    Quantizer by = {};
+    std::string value = {};
+    std::optional<Array> levels = {};
+  };
+  std::map<std::string, Quantized, std::less<>> quantized_;
+  std::map<std::string, Bounds, std::less<>> bounds_;  // by the names that are written
   // The values that a Concat along an axis is made of, and its own.
   std::map<std::pair<int, std::vector<std::string>>, std::string> concats_;
 };

@@ -116,6 +116,9 @@ std::vector<Int8Case> cases() {
       {"batch_norm\nconv 4 3x3\nmax_pool 3 stride 2\nlinear classes", 2, 1},
       {"max_pool 2\nflatten\nlinear classes", 1, 1},
       {"conv 4 3x3\nrelu\nmax_pool 2\nbatch_norm\nlinear classes", 2, 0},
+      {"conv 6 3x3\nmax_pool 2\nflatten\ntanh\nlinear 8\nclip -0.5 2\nlinear classes", 3, 0},
+      {"flatten\nleaky_relu 0.3\nlinear classes", 1, 0},
+      {"conv 5 3x3\nprelu each_value\nflatten\nprelu\nlinear classes", 2, 2},
   };
 }
 

@@ -109,7 +109,7 @@ TEST(NbodyFiles, BadCsvNamesTheLine) {
       {"1,2,3,4,5,6,-7\n", "mass: expected 0 or more, found -7"},
       {"a,b,c\n1,2,3\n", "expected the columns x,y,z,vx,vy,vz,mass, found 'a,b,c'"},
       {"x,y,z,vx,vy,vz,x\n", "expected the columns"},
-      {"id,x,y,z,vx,vy,vz,mass\n", "expected the columns"},
+      {"name,x,y,z,vx,vy,vz,mass\n", "expected the columns"},
       {"\x01\x02garbage\xff\n", "'\\x01\\x02garbage\\xff'"},
   };
   for (const auto& [text, part] : cases) {

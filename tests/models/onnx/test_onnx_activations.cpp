@@ -34,7 +34,7 @@ TEST(OnnxActivations, AreWrittenAndReadBack) {
   for (const char* line :
        {"leaky_relu 0.01", "leaky_relu 0.3", "elu 1", "elu 0.25", "silu", "gelu", "gelu tanh",
         "hard_swish", "hard_sigmoid 0.16666667 0.5", "hard_sigmoid 0.2 0.5", "relu6", "clip -1 2.5",
-        "prelu", "prelu shared"}) {
+        "prelu", "prelu shared", "prelu each_value"}) {
     SCOPED_TRACE(line);
     const Model model = random_model(network_file(with_line(line)));
     onnx::ModelProto file = file_of(model);
@@ -167,10 +167,43 @@ TEST(OnnxActivations, SlopesOfOtherExtents) {
     const std::vector<float> found = read(file).model.parameters;
     EXPECT_NE(std::search(found.begin(), found.end(), slopes.begin(), slopes.end()), found.end());
   }
-  onnx::ModelProto file = before;  // a slope for each column
-  add_tensor(file, "slopes", {8}, std::vector<float>(8, 0.5f));
+  onnx::ModelProto file = before;  // of a batch of two
+  add_tensor(file, "slopes", {2, 4, 8, 8}, std::vector<float>(512, 0.5f));
   node_named(file, "prelu1").set_input(1, "slopes");
   EXPECT_TRUE(throws(ErrorKind::data, "(\"PRelu\")", [&] { read(file); }));
+}
+
+// A slope for each column or row, or for each value, in the order in which the value is written.
+TEST(OnnxActivations, SlopesOfEachValue) {
+  const onnx::ModelProto before = plain_file(with_line("prelu each_value"));
+  const auto slope = [](int c, int h, int w) {
+    return 0.25f * static_cast<float>(1 + c) + 0.125f * static_cast<float>(h * h - w);
+  };
+  struct Case {
+    std::vector<std::int64_t> extents;
+    bool c, h, w;  // the axes along which slopes differ
+  };
+  for (const Case& is : {Case{{8}, false, false, true},
+                         {{8, 1}, false, true, false},
+                         {{4, 1, 8}, true, false, true},
+                         {{1, 4, 8, 8}, true, true, true}}) {
+    SCOPED_TRACE(is.extents.size());
+    onnx::ModelProto file = before, expected = before;
+    std::vector<float> some, all;
+    for (int c = 0; c < 4; ++c) {
+      for (int h = 0; h < 8; ++h) {
+        for (int w = 0; w < 8; ++w) {
+          all.push_back(slope(is.c ? c : 0, is.h ? h : 0, is.w ? w : 0));
+          if ((is.c || c == 0) && (is.h || h == 0) && (is.w || w == 0)) some.push_back(all.back());
+        }
+      }
+    }
+    add_tensor(file, "slopes", is.extents, some);
+    node_named(file, "prelu1").set_input(1, "slopes");
+    set_floats(tensor_named(expected, "prelu1.weight"), all);
+    EXPECT_EQ(definition_in(file), with_line("prelu each_value"));
+    EXPECT_TRUE(bits_of(read(file).model.parameters) == bits_of(read(expected).model.parameters));
+  }
 }
 
 // y = 0.5 x (1 + erf(x / sqrt(2))), with its factors in other orders.

@@ -56,7 +56,7 @@ TEST(OnnxHostile, GraphsThatAreNone) {
              ->mutable_input(0)
              ->mutable_type()
              ->mutable_tensor_type()
-             ->set_elem_type(onnx::TensorProto::FLOAT16);
+             ->set_elem_type(onnx::TensorProto::INT32);
        }},
       {"an output, found none", [](auto& file) { file.mutable_graph()->clear_output(); }},
       {"no node makes the output \"nothing\"",
@@ -280,8 +280,8 @@ TEST(OnnxHostile, TensorsThatAreNone) {
     return tensor_named(file, "fc1.weight");
   };
   expect_refused({
-      {"\"fc1.weight\" is of FLOAT16; Weft takes FLOAT",
-       [&](auto& file) { weight(file).set_data_type(onnx::TensorProto::FLOAT16); }},
+      {"\"fc1.weight\" is of INT8; Weft takes FLOAT",
+       [&](auto& file) { weight(file).set_data_type(onnx::TensorProto::INT8); }},
       {"is of DOUBLE", [&](auto& file) { weight(file).set_data_type(onnx::TensorProto::DOUBLE); }},
       {"is of type 99", [&](auto& file) { weight(file).set_data_type(99); }},
       {"keeps its values in \"\", expected a file in the folder",

@@ -2,6 +2,8 @@
 // Graphs that ask the simplification for more than a file can hold, or for what is not there.
 #ifdef WEFT_WITH_ONNX
 
+#include <functional>
+
 #include "tests/models/onnx/onnx_logits.h"
 
 namespace weft::models {
@@ -164,6 +166,45 @@ TEST(OnnxSimplifyHostile, NodesWithoutInputs) {
     add_node_at_end(file, type, {}, "none");
     EXPECT_TRUE(throws(ErrorKind::data, "m.onnx: ", [&] { read(file); }));
   }
+}
+
+// Gives every node of the small files another form, by `change`, until it says that there is none.
+// Each file becomes a model, or is refused in its own name.
+void read_with_each_node(const std::function<bool(onnx::NodeProto&)>& change) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(WEFT_SOURCE_DIR "/tests/fuzz/onnx")) {
+    SCOPED_TRACE(entry.path());
+    onnx::ModelProto file;
+    if (!file.ParseFromString(read_text(entry.path()))) continue;
+    for (int node = 0; node < file.graph().node_size(); ++node) {
+      onnx::ModelProto changed = file;
+      while (change(*changed.mutable_graph()->mutable_node(node))) {
+        try {
+          read(changed);
+        } catch (const Error& error) {
+          EXPECT_NE(std::string(error.what()).find("m.onnx: "), std::string::npos) << error.what();
+        }
+      }
+    }
+  }
+}
+
+// Such nodes are no part of a pattern.
+TEST(OnnxSimplifyHostile, NodesThatLostInputs) {
+  read_with_each_node([](onnx::NodeProto& node) {
+    if (node.input().empty()) return false;
+    node.mutable_input()->RemoveLast();
+    return true;
+  });
+}
+
+TEST(OnnxSimplifyHostile, NodesWithAnOutputInFront) {
+  read_with_each_node([](onnx::NodeProto& node) {
+    if (node.output_size() != 1) return false;
+    node.add_output(node.output(0));
+    node.set_output(0, "spare");
+    return true;
+  });
 }
 
 TEST(OnnxSimplifyHostile, OfVeryManyOutputsTheFirstAreTried) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tensors of other programs' files: each format, and which tensor of a network they become.
+#include <cmath>
 #include <fstream>
 
 #include "models/files/foreign.h"
