@@ -16,6 +16,11 @@ endif()
 # Errors know their line of the source. Two builds in two folders give the same bytes all the same.
 target_compile_options(weft_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  # Where every processor multiplies and adds in one, the compiler does so everywhere: bits would depend on
+  # what it inlines. The CPU kernels ask for it (weft_add_cpu_kernels).
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
+endif()
 if(WEFT_LINEINFO)
   target_compile_options(weft_warnings INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
 endif()
@@ -173,7 +178,8 @@ function(weft_library folder)
     target_include_directories(weft_data SYSTEM PRIVATE ${STB_INCLUDE_DIR})
     # Libraries that a build may lack, and the source that each is for.
     set(known "")
-    foreach(use WEBP:picture/webp TIFF:picture/tiff HEIF:picture/heif LIBDEFLATE:files/gzip LIBARCHIVE:files/archive)
+    foreach(use WEBP:picture/webp TIFF:picture/tiff JPEG:picture/jpeg/large_jpeg HEIF:picture/heif LIBDEFLATE:files/gzip
+                LIBDEFLATE:files/zip_index LIBARCHIVE:files/archive)
       string(REGEX MATCH "(.*):(.*)" use ${use})
       set(library ${CMAKE_MATCH_1})
       set(source ${PROJECT_SOURCE_DIR}/data/${CMAKE_MATCH_2}.cpp)
@@ -192,7 +198,9 @@ function(weft_library folder)
     endif()
     file(STRINGS ${STB_INCLUDE_DIR}/stb_image.h stb_version LIMIT_COUNT 1)  # it has no macro for it
     string(REGEX MATCH "[0-9]+[.][0-9]+" stb_version "${stb_version}")
-    set_source_files_properties(${PROJECT_SOURCE_DIR}/data/files/library_versions.cpp PROPERTIES
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/data/versions/build_info.cpp PROPERTIES
+      COMPILE_DEFINITIONS WEFT_VERSION="${PROJECT_VERSION}")
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/data/versions/library_versions.cpp PROPERTIES
       COMPILE_DEFINITIONS "WEFT_STB_VERSION=\"${stb_version}\";${known}")
     # Where stb_image has no SIMD, its transforms of hostile coefficients overflow.
     set_source_files_properties(${PROJECT_SOURCE_DIR}/data/picture/stb.cpp PROPERTIES
@@ -236,8 +244,6 @@ function(weft_onnx_library)
   add_library(weft_onnx_libraries INTERFACE)  # what its objects are linked with
   if(WEFT_ONNX)
     target_compile_definitions(weft_onnx PRIVATE ONNX_ML)
-    set_source_files_properties(${PROJECT_SOURCE_DIR}/models/onnx/export.cpp PROPERTIES
-      COMPILE_DEFINITIONS WEFT_VERSION="${PROJECT_VERSION}")
     target_include_directories(weft_onnx SYSTEM PRIVATE ${ONNX_INCLUDE_DIR} ${Protobuf_INCLUDE_DIRS})
     target_link_libraries(weft_onnx_libraries INTERFACE ${ONNX_PROTO_LIBRARY} ${Protobuf_LIBRARIES})
   endif()

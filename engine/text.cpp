@@ -243,6 +243,19 @@ std::string filled(std::string_view page, std::span<const Part> parts) {
   return out;
 }
 
+std::optional<std::uint64_t> size_of_text(std::string_view text) {
+  constexpr std::string_view kUnits = "KMGT";
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  auto [rest, code] = std::from_chars(text.data(), end, value);
+  if (code != std::errc() || value == 0 || value > kMost) return std::nullopt;
+  if (rest == end) return value;
+  const std::size_t unit = kUnits.find(*rest++);
+  if (unit == kUnits.npos || rest != end || value > kMost >> 10 * (unit + 1)) return std::nullopt;
+  return value << 10 * (unit + 1);
+}
+
 std::string base64(std::span<const std::uint8_t> bytes) {
   constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

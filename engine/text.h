@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,6 +67,11 @@ std::string json_in_html(std::string json);
 // `page` with {{name}} replaced by the value of each name, in one pass: no value is looked into.
 using Part = std::pair<std::string_view, std::string_view>;
 std::string filled(std::string_view page, std::span<const Part> parts);
+
+// A number of bytes above 0, which may end in K, M, G or T for powers of 1024; at most 2^50.
+// Nothing for other text, which a message then says was expected to be kSizeText.
+std::optional<std::uint64_t> size_of_text(std::string_view text);
+inline constexpr std::string_view kSizeText = "a number of bytes, which may end in K, M, G or T";
 
 // Bytes in base64 (RFC 4648).
 std::string base64(std::span<const std::uint8_t> bytes);

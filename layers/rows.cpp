@@ -93,9 +93,10 @@ std::deque<LayerRow> own_layer_rows() {
        .python = "leaky_relu"},
       {.type = "PReLU",
        .word = "prelu",
-       .arguments = "[shared]",
+       .arguments = "[shared | each_value]",
        .example = "shared",
-       .summary = "leaky_relu with a slope for each channel that is learned, or one for all",
+       .summary =
+           "leaky_relu with a slope that is learned for each channel, for all or for each value",
        .stem = "prelu",
        .read = PReLU::read,
        .onnx = {{"PRelu", PReLU::from_onnx}},

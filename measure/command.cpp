@@ -100,7 +100,7 @@ int run_errors(const BenchRequest& request, const std::vector<Peer>& peers) {
   Machine machine;
   machine.device = request.device;
   machine.name = device_properties(request.device).name;
-  if (const char* commit = std::getenv("WEFT_COMMIT")) machine.commit = commit;
+  machine.commit = measured_commit();
   fmt::print(
       "{}: the largest error over the sum of the terms' absolute values, in 2^-24, by the bits "
       "over which exponents are spread\n",

@@ -182,6 +182,41 @@ void compare_with_yardsticks(std::vector<Contender>& all) {
   }
 }
 
+// The rungs and the yardsticks of a problem, timed in turns, and what the rungs have launched.
+std::vector<Contender> time_problem(Work& work, const FamilyBench& family,
+                                    const std::vector<Peer>& peers, const Context& context,
+                                    const TimingOptions& options, const GpuMonitor& monitor,
+                                    Counts* left_out) {
+  std::vector<Contender> all = contenders_of(work, family.family, peers, left_out);
+  for (Contender& one : all) {
+    one.row = row_of(work, family.family, one.variant);
+    one.row.peer = one.peer;
+  }
+  take_turns(work, all, options, monitor);
+  std::erase_if(all, [](const Contender& one) {  // a library that cannot do this problem
+    return one.sampler == nullptr && one.row.error.empty();
+  });
+  for (Contender& one : all) {
+    if (one.row.error.empty() && !one.peer) {
+      try {
+        one.row.kernels = usage_of(work, one.variant.name);
+      } catch (const Error& error) {
+        one.row.error = error.what();
+      }
+    }
+    one.sampler.reset();  // its graph calls this problem
+    one.warm.reset();
+  }
+  const bool on_gpu = context.stream.device().is_cuda();
+  std::vector<Row> launched;
+  for (Contender& one : all) {
+    if (on_gpu && !one.peer) check_launches(one.row, launched, work);
+    launched.push_back(one.row);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].row.misnamed = launched[i].misnamed;
+  return all;
+}
+
 }  // namespace
 
 std::vector<Row> run_family(const FamilyBench& family, const std::vector<Peer>& peers,
@@ -204,33 +239,8 @@ std::vector<Row> run_family(const FamilyBench& family, const std::vector<Peer>& 
       rows.push_back(std::move(row));
       continue;
     }
-    std::vector<Contender> all = contenders_of(*work, family.family, peers, left_out);
-    for (Contender& one : all) {
-      one.row = row_of(*work, family.family, one.variant);
-      one.row.peer = one.peer;
-    }
-    take_turns(*work, all, options, monitor);
-    std::erase_if(all, [](const Contender& one) {  // a library that cannot do this problem
-      return one.sampler == nullptr && one.row.error.empty();
-    });
-    for (Contender& one : all) {
-      if (one.row.error.empty() && !one.peer) {
-        try {
-          one.row.kernels = usage_of(*work, one.variant.name);
-        } catch (const Error& error) {
-          one.row.error = error.what();
-        }
-      }
-      one.sampler.reset();  // its graph calls this problem
-      one.warm.reset();
-    }
-    const bool on_gpu = context.stream.device().is_cuda();
-    std::vector<Row> launched;
-    for (Contender& one : all) {
-      if (on_gpu && !one.peer) check_launches(one.row, launched, *work);
-      launched.push_back(one.row);
-    }
-    for (std::size_t i = 0; i < all.size(); ++i) all[i].row.misnamed = launched[i].misnamed;
+    std::vector<Contender> all =
+        time_problem(*work, family, peers, context, options, monitor, left_out);
     work.reset();
     for (Contender& one : all) {
       if (!one.row.error.empty()) continue;

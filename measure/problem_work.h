@@ -82,7 +82,10 @@ class ArrayWork : public Work {
   std::vector<Bytes> written(int set) override {
     std::vector<Bytes> all;
     for (const auto& [name, array] : arrays_) {
-      if (array->written()) all.push_back(array->bytes(set));
+      // A part that only some problems have may be empty.
+      if (const Bytes of = array->bytes(set); array->written() && of.count > 0) {
+        all.push_back(of);
+      }
     }
     return all;
   }

@@ -82,31 +82,35 @@ std::string ladder_svg(const std::vector<const Row*>& rows, const Machine& machi
 }
 
 // FLOP/s over FLOP/byte, both logarithmic, with the measured ceilings of the device.
-std::string roofline_svg(const std::vector<const Row*>& rows, const Machine& machine) {
-  constexpr double kLeft = 70, kRight = 760, kTop = 20, kBottom = 300;
-  double low_x = machine.fp32 / machine.bandwidth, high_x = low_x, low_y = machine.fp32;
-  for (const Row* row : rows) {
-    low_x = std::min(low_x, row->flops / row->bytes);
-    high_x = std::max(high_x, row->flops / row->bytes);
-    low_y = std::min(low_y, row->flops_per_second());
+// The axes of a roofline, both logarithmic: FLOP per byte, and FLOP/s. Positions are in pixels.
+struct RooflineAxes {
+  static constexpr double kLeft = 70, kRight = 760, kTop = 20, kBottom = 300;
+  double x0, x1, y0, y1;  // powers of ten
+
+  RooflineAxes(const std::vector<const Row*>& rows, const Machine& machine) {
+    double low_x = machine.fp32 / machine.bandwidth, high_x = low_x;
+    double low_y = machine.fp32, high_y = low_y;
+    for (const Row* row : rows) {
+      low_x = std::min(low_x, row->flops / row->bytes);
+      high_x = std::max(high_x, row->flops / row->bytes);
+      low_y = std::min(low_y, row->flops_per_second());
+      // A cache can be faster than the memory that a roof is of.
+      high_y = std::max({high_y, machine.peak(row->arithmetic), row->flops_per_second()});
+    }
+    x0 = std::floor(std::log10(low_x) - 0.1), x1 = std::ceil(std::log10(high_x) + 0.1);
+    y0 = std::floor(std::log10(low_y) - 0.1), y1 = std::ceil(std::log10(high_y) + 0.1);
   }
-  double high_y = machine.fp32;
-  for (const Row* row : rows) {  // a cache can be faster than the memory that a roof is of
-    high_y = std::max({high_y, machine.peak(row->arithmetic), row->flops_per_second()});
-  }
-  const auto decade = [](double value, bool up) {
-    return up ? std::ceil(std::log10(value) + 0.1) : std::floor(std::log10(value) - 0.1);
-  };
-  const double x0 = decade(low_x, false), x1 = decade(high_x, true);
-  const double y0 = decade(low_y, false), y1 = decade(high_y, true);
-  const auto x_of = [&](double x) {
+  double x_of(double x) const {
     return kLeft + (kRight - kLeft) * (std::log10(x) - x0) / (x1 - x0);
-  };
-  const auto y_of = [&](double y) {
+  }
+  double y_of(double y) const {
     return kBottom - (kBottom - kTop) * (std::log10(y) - y0) / (y1 - y0);
-  };
-  std::string svg =
-      "<svg viewBox=\"0 0 860 340\" width=\"860\" role=\"img\" aria-label=\"roofline\">\n";
+  }
+  std::string svg() const;
+};
+
+std::string RooflineAxes::svg() const {
+  std::string svg;
   for (double e = x0; e <= x1; ++e) {
     const double x = x_of(std::pow(10, e));
     svg += fmt::format(
@@ -125,6 +129,14 @@ std::string roofline_svg(const std::vector<const Row*>& rows, const Machine& mac
       "<text class=\"note\" text-anchor=\"middle\" x=\"{}\" y=\"336\">FLOP per byte of least "
       "traffic</text><text class=\"note\" x=\"4\" y=\"12\">GFLOP/s</text>\n",
       (kLeft + kRight) / 2);
+  return svg;
+}
+
+std::string roofline_svg(const std::vector<const Row*>& rows, const Machine& machine) {
+  const RooflineAxes axes(rows, machine);
+  std::string svg =
+      "<svg viewBox=\"0 0 860 340\" width=\"860\" role=\"img\" aria-label=\"roofline\">\n";
+  svg += axes.svg();
   std::vector<std::pair<double, const char*>> roofs = {{machine.fp32, "fp32, measured"}};
   for (const Row* row : rows) {
     if (row->arithmetic == Arithmetic::fp32 || machine.peak(row->arithmetic) <= machine.fp32) {
@@ -136,19 +148,20 @@ std::string roofline_svg(const std::vector<const Row*>& rows, const Machine& mac
   }
   for (const auto& [peak, label] : roofs) {
     const double knee = peak / machine.bandwidth;
-    const double start = std::max(std::pow(10, x0), std::pow(10, y0) / machine.bandwidth);
+    const double start = std::max(std::pow(10, axes.x0), std::pow(10, axes.y0) / machine.bandwidth);
     svg += fmt::format(
         "<path class=\"roof\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}L{} {:.1f}\"/><text "
         "text-anchor=\"end\" x=\"{}\" y=\"{:.1f}\">{}</text>\n",
-        x_of(start), y_of(start * machine.bandwidth), x_of(std::max(knee, start)), y_of(peak),
-        kRight, y_of(peak), kRight - 4, y_of(peak) - 5, label);
+        axes.x_of(start), axes.y_of(start * machine.bandwidth), axes.x_of(std::max(knee, start)),
+        axes.y_of(peak), axes.kRight, axes.y_of(peak), axes.kRight - 4, axes.y_of(peak) - 5, label);
   }
   for (const Row* row : rows) {
     svg += fmt::format(
         "<circle class=\"{}\" fill-opacity=\".8\" cx=\"{:.1f}\" cy=\"{:.1f}\" "
         "r=\"5\"><title>{}: {}, {}</title></circle>\n",
-        row->peer ? "peer" : "own", x_of(row->flops / row->bytes), y_of(row->flops_per_second()),
-        html_text(row->name), html_text(row->problem), rate_text(*row));
+        row->peer ? "peer" : "own", axes.x_of(row->flops / row->bytes),
+        axes.y_of(row->flops_per_second()), html_text(row->name), html_text(row->problem),
+        rate_text(*row));
   }
   return svg + "</svg>\n";
 }

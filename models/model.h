@@ -47,6 +47,19 @@ struct ValueRange {
   float least = 0, most = 0;
 };
 
+// Where a model of Weft's comes from.
+struct Origin {
+  std::string version, commit,
+      commit_date;   // of the program that trained it (data/versions/build_info.h)
+  std::string data;  // checksum of the images, hexadecimal
+  // The training settings that are not those of a TrainConfig(), but for the network and the places
+  // of files: "schedule.peak" and the value as JSON.
+  std::vector<std::pair<std::string, std::string>> settings;
+
+  bool is_known() const { return !version.empty(); }
+};
+std::string to_json(const Origin& origin);
+
 struct ModelInfo {
   NetworkOptions network;
   std::string dataset = {};                     // empty: not known
@@ -62,6 +75,7 @@ struct ModelInfo {
   double test_accuracy = -1;     // 0..1; negative: not known
   std::int64_t test_images = 0;  // that it was measured on
   Calibration calibration = {};  // of probabilities and of being unsure
+  Origin origin = {};
   // What each layer makes of training images (models/int8/ranges.h); empty: not measured.
   std::vector<ValueRange> ranges = {};
 };

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "data/files/host_memory.h"
+
 namespace weft::models {
 
 namespace {
@@ -20,6 +22,7 @@ std::size_t bytes_of_labels(std::int64_t count) {
 
 bool streams_images(std::uint64_t bytes, std::uint64_t limit, Device device) {
   if (limit > 0) return bytes > limit;
+  if (device.is_cpu()) return bytes > data::host_data_limit(bytes);
   const std::size_t memory = device.is_cuda() ? device_properties(device).memory_bytes : 0;
   return memory > 0 && bytes > memory / 2;
 }
@@ -35,6 +38,7 @@ StreamedImages::StreamedImages(const data::ImageSet& set, const kernels::BatchOr
       pixels_(bytes_of_images(order.batch, set), stream.device()),
       classes_(bytes_of_labels(order.batch), stream.device()) {
   // A step may run once, to be recorded, before any image is here: it must find valid labels.
+  if (order.shuffle) set.images.is_read_at_random();
   zero_bytes(images_.raw(), images_.bytes(), stream);
   zero_bytes(labels_.raw(), labels_.bytes(), stream);
 }
@@ -72,6 +76,10 @@ void StreamedImages::bring(std::int64_t step) {
   side_->synchronize();  // the pinned memory may still be on its way
   auto* images = static_cast<std::uint8_t*>(pixels_.data());
   auto* labels = static_cast<std::int32_t*>(classes_.data());
+  for (std::int64_t row = 0; set_.images.in_file() && row < rows; ++row) {
+    const auto index = static_cast<std::size_t>(kernels::batch_index(row, step, order_));
+    set_.images.is_read_soon(index * pixels, pixels);
+  }
   constexpr std::size_t kBytesForThreads = std::size_t{1} << 20;
 #pragma omp parallel for schedule(static) if (bytes_of_images(rows, set_) >= kBytesForThreads)
   for (std::int64_t row = 0; row < rows; ++row) {

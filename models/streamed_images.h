@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A data set that stays in host memory and comes to the device batch by batch.
+// A data set that stays in host memory, or in a file, and comes to the device batch by batch.
 //
 // The device has room for two batches. While a step runs on one of them, the host collects the
 // images of the next step and copies them to the other on a second stream. The order is that of
@@ -15,8 +15,10 @@
 
 namespace weft::models {
 
-// Do image sets of so many bytes stay in host memory? With limit > 0 when they are larger. With 0
-// when they are larger than half the memory of a GPU: weights and activations need room too.
+// Do image sets of so many bytes stay in host memory, or in a file of the host? With limit > 0 when
+// they are larger. With 0 when they are larger than half the memory of a GPU: weights and
+// activations need room too. On the CPU, whose memory is the host's, when a copy of them would not
+// stay in memory (data::host_data_limit()).
 bool streams_images(std::uint64_t bytes, std::uint64_t limit, Device device);
 
 class StreamedImages {

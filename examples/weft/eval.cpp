@@ -95,6 +95,32 @@ std::string unsure_text(const models::Calibration& calibration,
                      100 * models::kLeastCertain, unfamiliar);
 }
 
+std::string as_text(const EvalFlags& flags, const data::Dataset& dataset, Device device,
+                    const models::Evaluation& evaluation, const models::ModelInfo& info) {
+  const Classes classes(info.class_names);
+  const Terminal terminal = detect_terminal(kStdout);
+  const models::Metrics& metrics = evaluation.metrics;
+  const double rate =
+      evaluation.seconds > 0 ? static_cast<double>(metrics.images) / evaluation.seconds : 0;
+  std::string text =
+      format_pairs({{"accuracy", {format_accuracy(metrics), "1"}},
+                    {"loss", fmt::format("{:.4f}", metrics.loss)},
+                    {"calibration", calibration_text(info.calibration, evaluation)},
+                    {"unsure", unsure_text(info.calibration, evaluation)},
+                    {"data", fmt::format("{}: {} test images, {}", dataset.name,
+                                         format_count(metrics.images), dataset.source)},
+                    {"device", fmt::format("{}{}, {} images/s", to_string(device),
+                                           is_int8(flags.device) ? " in int8" : "",
+                                           format_count(std::llround(rate)))}},
+                   terminal);
+  text += explain_error(metrics);
+  if (flags.per_class) text += "\n" + format_per_class(evaluation, classes, terminal);
+  if (flags.confusion) {
+    text += "\nWhat it answered, by true class\n" + format_confusion(evaluation, classes, terminal);
+  }
+  return text;
+}
+
 int run_eval(const EvalFlags& flags) {
   models::Model model = models::load_model(flags.model);
   check_data_flags(flags.data);
@@ -135,27 +161,7 @@ int run_eval(const EvalFlags& flags) {
     write_out(as_json(flags, dataset, device, evaluation, model.info));
     return 0;
   }
-  const Classes classes(model.info.class_names);
-  const Terminal terminal = detect_terminal(kStdout);
-  const models::Metrics& metrics = evaluation.metrics;
-  const double rate =
-      evaluation.seconds > 0 ? static_cast<double>(metrics.images) / evaluation.seconds : 0;
-  std::string text = format_pairs(
-      {{"accuracy", {format_accuracy(metrics), "1"}},
-       {"loss", fmt::format("{:.4f}", metrics.loss)},
-       {"calibration", calibration_text(model.info.calibration, evaluation)},
-       {"unsure", unsure_text(model.info.calibration, evaluation)},
-       {"data", fmt::format("{}: {} test images, {}", dataset.name, format_count(metrics.images),
-                            dataset.source)},
-       {"device", fmt::format("{}{}, {} images/s", to_string(device), int8 ? " in int8" : "",
-                              format_count(std::llround(rate)))}},
-      terminal);
-  text += explain_error(metrics);
-  if (flags.per_class) text += "\n" + format_per_class(evaluation, classes, terminal);
-  if (flags.confusion) {
-    text += "\nWhat it answered, by true class\n" + format_confusion(evaluation, classes, terminal);
-  }
-  write_out(text);
+  write_out(as_text(flags, dataset, device, evaluation, model.info));
   if (name == "digits" && !flags.data.dataset && is_here(kDefaultDataset, flags.data.data_dir)) {
     print_notice(fmt::format("real MNIST is here too: {} eval {} --dataset mnist{}", program_name(),
                              shell_word(flags.model), data_arguments(flags.data, {})));

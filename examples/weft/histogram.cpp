@@ -139,6 +139,10 @@ Result picture_result(const HistogramFlags& flags, const data::RgbImage& image, 
     print_notice(
         fmt::format("{}: a PNG with 16 bits a sample: {}", input_name(flags.input), assumption));
   }
+  if (image.reduction > 1) {
+    print_notice(fmt::format("{}: a large JPEG: {}", input_name(flags.input),
+                             data::reduction_text(image.reduction)));
+  }
   const CountedPicture counted = count_picture(image, bins, flags.variant, device);
   const std::string size =
       fmt::format("{} x {} pixels{}", image.width, image.height, image.is_grey ? ", grey" : "");

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "data/versions/build_info.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/input/normalisation.h"
 #include "examples/weft/output/json_lines.h"
@@ -78,6 +79,21 @@ std::string_view name_of(layers::Phase phase) {
   return phase == layers::Phase::training ? "training" : "inference";
 }
 
+using Json = nlohmann::ordered_json;
+
+// "by Weft 0.1.0 (commit 1a2b3c4d of 2026-11-30)", and the settings that were not the defaults.
+void add_origin(Pairs& pairs, const models::Origin& origin) {
+  if (!origin.is_known()) return;
+  pairs.emplace_back("by",
+                     "Weft " + BuildInfo{origin.version, origin.commit, origin.commit_date}.text());
+  std::string settings;
+  for (const auto& [name, value] : origin.settings) {
+    settings += fmt::format("{}{} {}", settings.empty() ? "" : ", ", name, value);
+  }
+  if (!settings.empty()) pairs.emplace_back("settings", settings);
+  pairs.emplace_back("checksum", "of the images: " + origin.data);
+}
+
 std::string as_json(const models::Model& model, const std::vector<LayerRow>& rows,
                     const std::vector<PlanMemory>& memory) {
   nlohmann::ordered_json event = json_event("inspect");
@@ -95,6 +111,8 @@ std::string as_json(const models::Model& model, const std::vector<LayerRow>& row
   event["normalisation"] = models::name_of(info.normalisation);
   event["output"] = models::name_of(info.output);
   event["epochs"] = info.epochs;
+  event["origin"] =
+      info.origin.is_known() ? Json::parse(models::to_json(info.origin)) : Json(nullptr);
   event["test_accuracy"] = or_null(info.test_accuracy >= 0, info.test_accuracy);
   event["parameters"] = model.net->parameter_count();
   for (const LayerRow& row : rows) {
@@ -141,16 +159,17 @@ std::string facts(const models::Model& model, const Terminal& terminal) {
                          {"input", image}},
                         terminal);
   }
-  return format_pairs(
-      {{"network", network.name + (info.recognised ? " (recognised from its tensors)" : "")},
-       {"data", info.dataset.empty() ? "not known" : info.dataset},
-       {"classes", classes},
-       {"input", fmt::format("{}, {}{}", image, normalisation_text(info), is_assumed)},
-       {"output", info.output == models::Output::sigmoid
-                      ? "a sigmoid for each class: several may be above 50 %"
-                      : "softmax"},
-       {"trained", trained}},
-      terminal);
+  Pairs pairs = {
+      {"network", network.name + (info.recognised ? " (recognised from its tensors)" : "")},
+      {"data", info.dataset.empty() ? "not known" : info.dataset},
+      {"classes", classes},
+      {"input", fmt::format("{}, {}{}", image, normalisation_text(info), is_assumed)},
+      {"output", info.output == models::Output::sigmoid
+                     ? "a sigmoid for each class: several may be above 50 %"
+                     : "softmax"},
+      {"trained", trained}};
+  add_origin(pairs, info.origin);
+  return format_pairs(pairs, terminal);
 }
 
 std::string layer_table(const std::vector<LayerRow>& rows, const Terminal& terminal) {

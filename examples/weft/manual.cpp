@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "data/versions/build_info.h"
 #include "examples/weft/input/command_tree.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/output/terminal.h"
@@ -39,7 +40,7 @@ std::string manual_page(const CLI::App& app) {
   std::string text = fmt::format(
       ".TH WEFT 1 \"\" \"weft {}\" \"User Commands\"\n.SH NAME\nweft \\- {}\n"
       ".SH SYNOPSIS\n.B weft\n\\fICOMMAND\\fR [\\fIflags\\fR] [\\fB\\-\\-help\\fR]\n.SH COMMANDS\n",
-      WEFT_VERSION, roff(replaced(app.get_description(), "Weft: ", "")));
+      build_info().version, roff(replaced(app.get_description(), "Weft: ", "")));
   for_each_command(app, [&](const CLI::App& command, const std::string& path) {
     if (path.empty()) return;
     text += fmt::format(".SS \"weft{}\"\n{}\n{}", roff(path), roff(command.get_description()),

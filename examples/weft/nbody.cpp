@@ -29,9 +29,9 @@ namespace fs = std::filesystem;
 
 // The files of a run beside its checkpoint and its frames.
 constexpr std::string_view kEnergyFile = "energy.csv", kFinalFile = "final.npy";
-constexpr std::string_view kAnimationFile = "animation.png";
-constexpr std::string_view kFiles[] = {kEnergyFile, kFinalFile, kAnimationFile};
-constexpr std::string_view kFramePrefix = "frame_";
+constexpr std::string_view kAnimationFile = "animation.png", kOrbitsFile = "orbits.csv";
+constexpr std::string_view kFiles[] = {kEnergyFile, kFinalFile, kAnimationFile, kOrbitsFile};
+constexpr std::string_view kFramePrefix = "frame_", kSnapshotPrefix = "snapshot_";
 
 std::string frame_name(std::int64_t number) {
   return fmt::format("{}{:04}.png", kFramePrefix, number);
@@ -68,7 +68,11 @@ class Run {
       sample(simulation);
       commit(simulation);  // before the first frame, so that a folder with a frame can be resumed
     }
-    if (state_.step == 0) draw(simulation);
+    if (state_.step == 0) {
+      draw(simulation);
+      take_snapshot(simulation);
+    }
+    judge_units();
     Progress progress(ranks_.is_first() ? flags_.progress : "off", 10);
     const Timer since_start;
     bool stop = ranks_.any(stop_requested), given_up = false;
@@ -95,13 +99,21 @@ class Run {
     } else {
       commit(simulation);
     }
+    NbodyEnd end;
+    end.orbits = models::orbits_of(state_.bodies, state_.plan.step.force.gravity);
     if (state_.step == state_.plan.steps && folder_) {
       models::write_bodies(folder_->directory() / kFinalFile, state_.bodies);
+      if (!end.orbits.empty()) {
+        data::write_file_atomically(folder_->directory() / kOrbitsFile,
+                                    models::orbits_csv(end.orbits));
+      }
       if (!flags_.save.empty()) models::write_bodies(flags_.save, state_.bodies);
     }
-    NbodyEnd end;
     if (folder_) end.animation = write_animation();
-    end.picture = std::move(picture_);
+    // The end has no frame of its own where a resume made the run longer.
+    if (folder_ && state_.plan.frames.times > 0) {
+      end.picture = models::draw_bodies(state_.bodies, state_.plan.camera, state_.plan.style);
+    }
     end.step_seconds = step_seconds_;
     end.interrupted = stop && state_.step < last_step_;
     end.seconds = timer.seconds();
@@ -126,7 +138,8 @@ class Run {
   // As many steps as take about a tenth of a second, but not past the next event.
   void advance(models::NbodySimulation& simulation) {
     std::int64_t target = std::min(last_step_, state_.step + chunk_);
-    for (const models::Pace& pace : {state_.plan.samples, state_.plan.frames}) {
+    for (const models::Pace& pace :
+         {state_.plan.samples, state_.plan.frames, state_.plan.snapshots}) {
       const std::int64_t next = pace.first_from(state_.step + 1);
       if (next >= 0) target = std::min(target, pace.step_of(next));
     }
@@ -160,6 +173,7 @@ class Run {
       return false;
     }
     draw(simulation);
+    take_snapshot(simulation);
     return true;
   }
 
@@ -185,12 +199,24 @@ class Run {
     if (state_.plan.frames.falls_on(state_.step)) {
       const models::Bodies bodies = simulation.bodies();
       if (!folder_) return;
-      picture_ = models::draw_bodies(bodies, state_.plan.camera, state_.plan.style);
       const std::int64_t size = state_.plan.style.size;
       const std::int64_t number = state_.plan.frames.first_from(state_.step) + 1;
-      write_bytes(folder_->directory() / frame_name(number),
-                  data::encode_png(picture_, size, size, 3));
+      write_bytes(
+          folder_->directory() / frame_name(number),
+          data::encode_png(models::draw_bodies(bodies, state_.plan.camera, state_.plan.style), size,
+                           size, 3));
     }
+  }
+
+  // The snapshot of this step, when it is due.
+  void take_snapshot(models::NbodySimulation& simulation) {
+    if (!state_.plan.snapshots.falls_on(state_.step)) return;
+    const models::Bodies bodies = simulation.bodies();
+    if (!folder_) return;
+    const std::string name =
+        fmt::format("{}{:04}", kSnapshotPrefix, state_.plan.snapshots.first_from(state_.step) + 1);
+    models::write_bodies(folder_->directory() / (name + ".npy"), bodies);
+    models::write_bodies_with_ids(folder_->directory() / (name + ".csv"), bodies);
   }
 
   bool checkpoint_due() const {
@@ -235,6 +261,27 @@ class Run {
     print_notice(line);
   }
 
+  // Says so at the start when gravity can hardly hold these bodies or hardly lets them move, and
+  // with which units it would.
+  void judge_units() const {
+    constexpr double kFar = 1e4, kNoUnits = 1e30;  // beyond it no units are at fault
+    if (state_.step > 0 || !ranks_.is_first()) return;
+    const kernels::NbodyTotals& totals = state_.samples.front().totals;
+    const double ratio = models::virial_ratio(totals);
+    const double off = std::max(ratio, 1 / ratio);
+    if (!(totals.kinetic > 0) || totals.potential == 0 || off < kFar || off > kNoUnits) return;
+    std::string better;
+    for (const models::Units& units : models::units()) {
+      const double then = ratio * state_.plan.step.force.gravity / units.gravity;
+      if (then < kFar && then > 1 / kFar) better = fmt::format("--units {}", units.name);
+    }
+    print_notice(fmt::format("2K/|U| is {:.2g}: with G = {:g} {} ({} would fit)", ratio,
+                             state_.plan.step.force.gravity,
+                             ratio > 1 ? "gravity is too weak to matter to these bodies"
+                                       : "these bodies all but stand still",
+                             better.empty() ? "another --units or --gravity" : better));
+  }
+
   // From the files of all frames so far; empty when there are none.
   fs::path write_animation() const {
     constexpr std::uint64_t kLargest = std::uint64_t{1} << 29;
@@ -274,7 +321,6 @@ class Run {
   NbodyReport report_;
   std::int64_t chunk_ = 1, sampled_step_ = first_step_;
   double step_seconds_ = 0, sampled_seconds_ = 0;
-  std::vector<std::uint8_t> picture_;
   Timer since_commit_;
 };
 
@@ -287,7 +333,9 @@ models::RunFolder opened(const std::string& path) {
                                              models::kNbodyCheckpoint));
   }
   for (const std::string& name : folder->directory().names()) {
-    if (name.starts_with(kFramePrefix)) folder->directory().require_own_file(name);
+    if (name.starts_with(kFramePrefix) || name.starts_with(kSnapshotPrefix)) {
+      folder->directory().require_own_file(name);
+    }
   }
   folder->require_free();
   return std::move(*folder);

@@ -8,6 +8,7 @@
 #include <new>
 #include <sstream>
 
+#include "data/versions/build_info.h"
 #include "engine/error.h"
 #include "engine/stop.h"
 #include "engine/timings.h"
@@ -131,7 +132,7 @@ int run(std::vector<std::string> arguments) {
   if (const std::optional<int> code = run_in_place_of_nvcc(arguments)) return *code;
   rewrite_help(arguments);
   CLI::App app{"Weft: a small deep-learning engine of hand-written CUDA kernels.", "weft"};
-  app.set_version_flag("--version,-V", "weft " WEFT_VERSION);
+  app.set_version_flag("--version,-V", "weft " + weft::build_info().version);
   app.require_subcommand(1);
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.get_formatter()->column_width(kHelpColumn);

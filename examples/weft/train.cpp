@@ -55,6 +55,53 @@ void tell_evaluation_time(const models::Trainer& trainer, const data::ImageSet& 
                       static_cast<double>(test.count))));
 }
 
+// What a training shows of itself on the way: epochs, and evaluations that take long.
+class TrainBar {
+ public:
+  // `before` epochs were trained before; the last of now is `last`.
+  TrainBar(const std::string& mode, int before, int last)
+      : progress_(mode, 5), before_(before), last_(last) {}
+
+  void train(int epoch, std::int64_t done, std::int64_t total) {
+    if (total <= 0 || done <= 0 || !progress_.due()) return;
+    const double part = share(done, total);
+    const double epochs_done = epoch - (before_ + 1) + part;
+    progress_.show(
+        fmt::format("epoch {}/{}", epoch, last_), part, pace(done, since_epoch_),
+        (last_ - before_ - epochs_done) * timer_.seconds() / std::max(epochs_done, 1e-9));
+  }
+
+  void evaluate(std::int64_t done, std::int64_t total) {
+    if (done == 0) since_evaluation_.restart();
+    constexpr double kLong = 1;  // a bar for less would only flicker
+    if (since_evaluation_.seconds() < kLong || !progress_.due()) return;
+    progress_.show("evaluating", share(done, total), pace(done, since_evaluation_),
+                   static_cast<double>(total - done) * since_evaluation_.seconds() /
+                       std::max(1.0, static_cast<double>(done)));
+  }
+
+  void end_epoch() {
+    clear();
+    since_epoch_.restart();
+  }
+
+  void clear() { progress_.clear(); }
+  double seconds() const { return timer_.seconds(); }
+
+ private:
+  static double share(std::int64_t done, std::int64_t total) {
+    return static_cast<double>(done) / static_cast<double>(total);
+  }
+  static std::string pace(std::int64_t done, const Timer& since) {
+    const double rate = static_cast<double>(done) / std::max(1e-6, since.seconds());
+    return format_count(std::llround(rate)) + " images/s";
+  }
+
+  Progress progress_;
+  int before_, last_;
+  Timer timer_, since_epoch_, since_evaluation_;
+};
+
 int train(models::Trainer& trainer, const TrainFlags& flags, data::Dataset& dataset,
           const fs::path& run_dir, const Stream& stream, const distributed::Communicator& ranks) {
   const models::TrainConfig& config = trainer.config();
@@ -73,43 +120,28 @@ int train(models::Trainer& trainer, const TrainFlags& flags, data::Dataset& data
                          trainer.step(),
                          trainer.streams(),
                          trainer.train_images()};
+  const std::vector<std::string> words = command_line();
+  trainer.begin(models::begin_session(program_name(), {words.begin() + 1, words.end()},
+                                      stream.device(), omp_get_max_threads()));
   TrainReport report(flags.json);
   report.start(facts);
   const int last = std::min(flags.stop_after.value_or(config.epochs), config.epochs);
-  Progress progress(ranks.is_first() ? flags.progress : "off", 5);
-  Timer since_epoch;
-  const Timer timer;
+  TrainBar bar(ranks.is_first() ? flags.progress : "off", before, last);
   models::TrainObserver observer;
   observer.progress = [&](int epoch, std::int64_t done, std::int64_t total) {
-    if (total <= 0 || done <= 0 || !progress.due()) return;
-    const double part = static_cast<double>(done) / static_cast<double>(total);
-    const double rate = static_cast<double>(done) / std::max(1e-6, since_epoch.seconds());
-    const double epochs_done = epoch - (before + 1) + part;
-    progress.show(fmt::format("epoch {}/{}", epoch, last), part,
-                  format_count(std::llround(rate)) + " images/s",
-                  (last - before - epochs_done) * timer.seconds() / std::max(epochs_done, 1e-9));
+    bar.train(epoch, done, total);
   };
-  Timer since_evaluation;
-  observer.evaluating = [&](std::int64_t done, std::int64_t total) {
-    if (done == 0) since_evaluation.restart();
-    constexpr double kLong = 1;  // a bar for less would only flicker
-    if (since_evaluation.seconds() < kLong || !progress.due()) return;
-    const double rate = static_cast<double>(done) / std::max(1e-6, since_evaluation.seconds());
-    progress.show("evaluating", static_cast<double>(done) / static_cast<double>(total),
-                  format_count(std::llround(rate)) + " images/s",
-                  static_cast<double>(total - done) / std::max(1e-9, rate));
-  };
+  observer.evaluating = [&](std::int64_t done, std::int64_t total) { bar.evaluate(done, total); };
   observer.epoch_done = [&](const models::EpochRecord& record) {
-    progress.clear();
-    since_epoch.restart();
+    bar.end_epoch();
     report.epoch(record);
   };
   const std::optional<data::Directory> run = trainer.run_directory();  // of the first rank
   if (run) observer.committed = [&] { write_curves(trainer, *run); };
   const std::atomic<bool>& stop_requested = catch_interrupts();
   const auto stopped = [&] {
-    progress.clear();
-    report.stopped(facts, trainer.history(), trainer.images_of_epoch_done(), timer.seconds());
+    bar.clear();
+    report.stopped(facts, trainer.history(), trainer.images_of_epoch_done(), bar.seconds());
     return stop_requested ? kInterrupted : 0;
   };
   const models::EvaluationWatch watch{&stop_requested, observer.evaluating};
@@ -120,12 +152,12 @@ int train(models::Trainer& trainer, const TrainFlags& flags, data::Dataset& data
     if (trainer.run(observer, stop_requested, flags.stop_after) == models::TrainEnd::interrupted) {
       return stopped();
     }
-    progress.clear();
+    bar.clear();
     if (!run) return 0;
-    seconds = timer.seconds();
+    seconds = bar.seconds();
     evaluation = models::evaluate(trainer.model(), dataset.test, config.batch_size, config.kernels,
                                   stream, device_data_limit(flags.device), watch);
-    progress.clear();
+    bar.clear();
   } catch (const Stopped&) {  // before the first step, or after the last one
     return stopped();
   }

@@ -71,6 +71,7 @@ class OnnxReader {
   }
 
   virtual bool has_input(int index) const = 0;
+  virtual int rank(int index) const = 0;  // of an input that is a float tensor of the file
   // The extents of an input that is a float tensor of the file and has so many.
   virtual std::vector<std::int64_t> extents(int index, int rank) const = 0;
   // The at most 8 numbers of such an input, which say something of the node itself.

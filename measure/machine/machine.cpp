@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "data/versions/build_info.h"
 #include "engine/timer.h"
 #include "kernels/isa.h"
 #include "measure/cpu/peak.h"
@@ -129,6 +130,11 @@ double Machine::bound(double bytes, double flops, Arithmetic arithmetic, Traffic
   return std::max(rate > 0 ? bytes / rate : 0.0, fp32 > 0 ? flops / peak(arithmetic) : 0.0);
 }
 
+std::string measured_commit() {
+  const char* commit = std::getenv("WEFT_COMMIT");
+  return commit != nullptr ? commit : build_info().commit;
+}
+
 Machine measure_machine(const Stream& stream) {
   const Device device = stream.device();
   const DeviceProperties& properties = device_properties(device);
@@ -139,7 +145,7 @@ Machine measure_machine(const Stream& stream) {
   m.cuda = version(properties.runtime_version);
   m.architectures = device.is_cuda() ? built_cuda_architectures() : "";
   m.isa = kernels::name_of(kernels::cpu_isa());
-  if (const char* commit = std::getenv("WEFT_COMMIT")) m.commit = commit;
+  m.commit = measured_commit();
   m.compute_capability = properties.compute_capability;
   m.multiprocessors = properties.multiprocessors;
   m.clock_mhz = properties.clock_mhz;

@@ -37,7 +37,9 @@ struct Machine {
                double touched = std::numeric_limits<double>::infinity()) const;
 };
 
-// Takes a few tenths of a second. The commit comes from the environment variable WEFT_COMMIT.
+// The program's, or what the environment variable WEFT_COMMIT says.
+std::string measured_commit();
+// Takes a few tenths of a second.
 Machine measure_machine(const Stream& stream);
 
 }  // namespace weft::measure

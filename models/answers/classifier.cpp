@@ -77,4 +77,11 @@ Answer Classifier::classify(std::span<const std::uint8_t> pixels) {
   return answer;
 }
 
+data::Judge judge_by(Classifier& classifier) {
+  return [&classifier](std::span<const std::uint8_t> pixels) {
+    const Answer answer = classifier.classify(pixels);
+    return data::Judgement{answer.probabilities[answer.ranking.front()], answer.unsure};
+  };
+}
+
 }  // namespace weft::models

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "data/ink/preprocess.h"
 #include "layers/network/sequential.h"
 #include "models/model.h"
 
@@ -60,5 +61,8 @@ class Classifier {
   std::optional<layers::Weights> weights_;
   std::optional<layers::Plan> plan_;  // for a batch of one
 };
+
+// For the choices that preparing a picture leaves open. The classifier must outlive it.
+data::Judge judge_by(Classifier& classifier);
 
 }  // namespace weft::models

@@ -104,7 +104,34 @@ std::vector<float> channels_from(const Fields& fields, const char* key, std::int
   return values;
 }
 
+Json json_of(const Origin& origin) {
+  Json json = {{"version", origin.version},
+               {"commit", origin.commit},
+               {"commit_date", origin.commit_date},
+               {"data", origin.data},
+               {"settings", Json::object()}};
+  for (const auto& [name, value] : origin.settings) json["settings"][name] = Json::parse(value);
+  return json;
+}
+
+Origin origin_from(const Fields& fields) {
+  Origin origin{fields.text("version"),
+                fields.text("commit"),
+                fields.text("commit_date"),
+                fields.text("data"),
+                {}};
+  const Json& settings = fields.at("settings");
+  if (!settings.is_object()) fields.fail("expected \"settings\" to be a JSON object");
+  for (const auto& [name, value] : settings.items())
+    origin.settings.emplace_back(name, value.dump());
+  return origin;
+}
+
 }  // namespace
+
+std::string to_json(const Origin& origin) {
+  return json_text(json_of(origin));
+}
 
 std::string to_json(const ModelInfo& info) {
   Json json;
@@ -125,6 +152,7 @@ std::string to_json(const ModelInfo& info) {
   json["test_accuracy"] = info.test_accuracy >= 0 ? Json(info.test_accuracy) : Json(nullptr);
   json["test_images"] = info.test_images;
   if (info.calibration.images > 0) json["calibration"] = json_of(info.calibration);
+  if (info.origin.is_known()) json["origin"] = json_of(info.origin);
   for (const ValueRange& range : info.ranges) {
     json["ranges"].push_back({shortest(range.least), shortest(range.most)});
   }
@@ -165,6 +193,7 @@ ModelInfo model_info_from_json(std::string_view text, const std::string& where) 
   }
   info.test_images = fields.integer("test_images", 0, kMaxCount);
   info.calibration = calibration_from(fields);
+  if (fields.has("origin")) info.origin = origin_from(fields.object("origin"));
   info.ranges = ranges_from(fields);
   return info;
 }

@@ -54,7 +54,9 @@ struct Int8Network::State {
   void call(const Step& step, std::int64_t rows, Room& room) const;
   void convert(std::size_t value, bool from_bytes, std::int64_t rows, Room& room) const;
 
-  void read(const Model& model);
+  void make_steps(const Model& model);
+  void give_weights();
+  void quantize_steps();
   void place_values();
 
   ModelInfo info;
@@ -98,12 +100,14 @@ Int8Network::State::State(const Model& model)
     (slice.trainable ? parameters : buffers)
         .push_back({flat.data<float>() + slice.offset, slice.shape, Device::cpu()});
   }
-  read(model);
+  make_steps(model);
+  give_weights();
+  quantize_steps();
   place_values();
 }
 
 // Makes a step of each layer, or of each chain of layers, that computes something.
-void Int8Network::State::read(const Model& model) {
+void Int8Network::State::make_steps(const Model& model) {
   values.push_back({kept_shape(net->input_shape(1)), Steps::of_pixels(info)});
   const std::vector<Shape> shapes = net->output_shapes(1);
   value_of.resize(shapes.size());
@@ -143,14 +147,20 @@ void Int8Network::State::read(const Model& model) {
       value_of[i] = step.out;
       if (!step.makes_bytes) in_fp32.push_back(step.layer->name());
     }
-    const Shape kept = kept_shape(shapes[i]);
+    // A table works on bytes in their order, which behind a Flatten is still that of the image.
+    const bool by_table = step.layer != nullptr && step.makes_bytes;
+    const Shape kept = by_table ? values[in].shape : kept_shape(shapes[i]);
     values.push_back({kept, Steps::of_range(info.ranges[i], kept[0])});
     values.back().as_reals = values.back().as_reals_first = !step.makes_bytes;
     steps.push_back(std::move(step));
   }
   output = value_of.back();
   values[output].as_reals = true;
-  std::size_t next_chain = 0, first_parameter = 0, first_buffer = 0;
+}
+
+// Layers that stay in fp32 compute with their own weights.
+void Int8Network::State::give_weights() {
+  std::size_t first_parameter = 0, first_buffer = 0;
   for (const auto& layer : net->layers()) {
     const auto found = std::ranges::find(steps, layer.get(), &Step::layer);
     const std::size_t count = layer->parameters().size(), held = layer->buffers().size();
@@ -161,6 +171,11 @@ void Int8Network::State::read(const Model& model) {
     first_parameter += count;
     first_buffer += held;
   }
+}
+
+// Makes the products and the tables, now that every value knows what its readers take.
+void Int8Network::State::quantize_steps() {
+  std::size_t next_chain = 0;
   for (Step& step : steps) {
     const Value& in = values[step.in];
     Value& out = values[step.out];

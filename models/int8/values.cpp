@@ -52,8 +52,9 @@ void to_bytes(std::uint8_t* out, const float* reals, const Value& value, std::in
 
 bool is_elementwise(const layers::Layer& layer, const Shape& input, const Shape& kept) {
   if (dynamic_cast<const layers::ActivationLayer*>(&layer) != nullptr) return true;
+  const auto* prelu = dynamic_cast<const layers::PReLU*>(&layer);
   const bool by_channel = dynamic_cast<const layers::BatchNorm2d*>(&layer) != nullptr ||
-                          dynamic_cast<const layers::PReLU*>(&layer) != nullptr;
+                          (prelu != nullptr && prelu->is_by_channel());
   return by_channel && kept_shape(input) == kept;
 }
 

@@ -110,8 +110,8 @@ void balance_classes(data::ImageSet& set) {
   for (const auto& [label, of_class] : images) most = std::max(most, of_class.size());
   const std::uint64_t bytes =
       static_cast<std::uint64_t>(images.size()) * most * static_cast<std::uint64_t>(set.pixels());
-  data::require_memory("training images with --balance", bytes, 2, data::available_memory(),
-                       "train without it, or on fewer images");
+  data::require_room("training images with --balance", bytes, 2, data::host_room(),
+                     "train without it, or on fewer images");
   set.images.reserve(bytes);
   for (const auto& [label, of_class] : images) {
     for (std::size_t i = of_class.size(); i < most; ++i) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <new>
-#include <optional>
 
 #include "engine/extent.h"
 #include "engine/stop.h"
@@ -23,10 +22,6 @@
 
 namespace weft::models {
 
-namespace {
-constexpr double kCommitSeconds = 0.25;  // that a kill may cost, or an epoch if that is more
-}  // namespace
-
 struct Trainer::State {
   State(Checkpoint start, std::unique_ptr<layers::Sequential> network, const data::Dataset& dataset,
         std::optional<TrainSplit> parts, RunDirectory run_directory, const Stream& on,
@@ -38,7 +33,7 @@ struct Trainer::State {
                  std::optional<int> stop_after_epoch);
   bool train_epoch(const TrainObserver& observer, const std::atomic<bool>& stop);
   void finish_epoch(const TrainObserver& observer, const std::atomic<bool>& stop);
-  void commit(const Checkpoint& what);
+  void commit(Checkpoint& what);
 
   void launch(std::int64_t count);
   void read_weights();
@@ -56,7 +51,9 @@ struct Trainer::State {
   std::unique_ptr<layers::Sequential> net;
   Checkpoint checkpoint;  // its weights and states are those last read from the device
   std::optional<Checkpoint> uncommitted;  // the end of an epoch that is not in the directory yet
+  static constexpr double kCommitSeconds = 0.25;  // that a kill may cost, or an epoch if longer
   Timer since_commit;
+  SessionWatch session;
   std::function<void()> committed;  // the observer's
   std::vector<std::string> taken;   // of the model that a new run begins from
   StepOptions options;
@@ -257,8 +254,9 @@ void Trainer::State::finish_epoch(const TrainObserver& observer, const std::atom
   }
 }
 
-void Trainer::State::commit(const Checkpoint& what) {
+void Trainer::State::commit(Checkpoint& what) {
   const TimedScope timed("write a checkpoint");
+  session.tell(what.state);
   directory.commit(what, info);
   uncommitted.reset();
   since_commit.restart();
@@ -352,6 +350,12 @@ TrainEnd Trainer::run(const TrainObserver& observer, const std::atomic<bool>& st
   return state_->run(observer, stop, stop_after_epoch);
 }
 
+void Trainer::begin(RunSession session) {
+  state_->session.begin(state_->checkpoint.state, std::move(session));
+}
+const std::vector<RunSession>& Trainer::sessions() const {
+  return state_->session.tell(state_->checkpoint.state);
+}
 const TrainConfig& Trainer::config() const {
   return state_->config();
 }

@@ -22,6 +22,7 @@
 #include "models/answers/evaluate.h"
 #include "models/answers/metrics.h"
 #include "models/model.h"
+#include "models/training/runs/run_session.h"
 #include "models/training/split.h"
 #include "models/training/train_config.h"
 
@@ -83,6 +84,11 @@ class Trainer {
   Trainer(Trainer&&) noexcept;
   ~Trainer();
 
+  // Adds the command that trains from here on to those that the run tells of. Each checkpoint
+  // brings its times up to date.
+  void begin(RunSession session);
+  // The sessions of the run, this one last.
+  const std::vector<RunSession>& sessions() const;
   // Trains the remaining epochs. When `stop` becomes true (a signal handler may set it) training
   // ends after the steps that are queued, about a twentieth of a second of work at most; a
   // checkpoint of exactly that step is committed, and interrupted is returned; a resume goes on in

@@ -116,11 +116,11 @@ class Spread(unittest.TestCase):
         return made
 
     def test_ratios_of_several_runs_are_held_together(self):
-        text, holds = compare.spread([self.run_with(r) for r in (1.00, 1.01, 1.02)], 3)
+        _, text, holds = compare.spread([self.run_with(r) for r in (1.00, 1.01, 1.02)], 3)
         self.assertTrue(holds, text)
         self.assertIn("2.0 %", text)
-        self.assertFalse(compare.spread([self.run_with(r) for r in (1.00, 1.04)], 3)[1])
-        self.assertFalse(compare.spread([rows(tiled=1), rows(tiled=1)], 3)[1], "nothing was compared")
+        self.assertFalse(compare.spread([self.run_with(r) for r in (1.00, 1.04)], 3)[2])
+        self.assertFalse(compare.spread([rows(tiled=1), rows(tiled=1)], 3)[2], "nothing was compared")
 
     def test_epochs_of_training_too(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -130,7 +130,7 @@ class Spread(unittest.TestCase):
                 path.write_text(json.dumps({"machine": {"name": "a GPU"}, "rows": [
                     {"command": "weft train --recipe fast", "epoch_seconds_median": seconds}]}))
                 runs.append(compare.rows_of(path, False)[0])
-            text, holds = compare.spread(runs, 3)
+            _, text, holds = compare.spread(runs, 3)
             self.assertFalse(holds)
             self.assertIn("apart: train: weft train --recipe fast: epoch: 0.010 to 0.011, 10.0 %", text)
 

@@ -106,6 +106,11 @@ struct ExecArguments {
   std::vector<char*> argv, envp;
 };
 
+// Does the program have host-cuda beside it?
+inline bool has_host_cuda() {
+  return fs::exists(fs::path(tested_program()).parent_path() / "weft-host-cuda");
+}
+
 // Each test gets an empty folder as working directory and HOME and an environment without data
 // and without downloads, so that nothing depends on the machine or on a network.
 class ProgramTest : public ::testing::Test {

@@ -153,6 +153,17 @@ TEST_F(OwnData, TablesArraysAndArchivesStreamWithTheSameBits) {
     EXPECT_TRUE(streamed.first);
     EXPECT_FALSE(whole.second.empty());
     EXPECT_TRUE(whole.second == streamed.second);
+    // What does not fit into the host's memory is in a file, also what the cache has of pictures.
+    environment_["WEFT_HOST_DATA_LIMIT"] = "10K";
+    for (const auto& more : {std::vector<std::string>{}, {"--no-cache"}}) {
+      const auto from_file = trained(from == "png" ? more : std::vector<std::string>{});
+      EXPECT_TRUE(from_file.first);
+      EXPECT_TRUE(whole.second == from_file.second);
+    }
+    file_size_limit_ = 20'000;  // bytes, fewer than its pixels
+    expect_refused(training(from, {}), 3, "do not fit into memory");
+    file_size_limit_ = 0;
+    environment_.erase("WEFT_HOST_DATA_LIMIT");
   }
 }
 

@@ -245,6 +245,21 @@ TEST_F(PredictInputs, BadPicturesAreListedLast) {
   EXPECT_TRUE(lines[1].starts_with("z.png")) << mixed.out;
 }
 
+// The name of a file may be any bytes: --json gives those that are no UTF-8 beside the text.
+TEST_F(PredictInputs, NamesThatAreNotUtf8ComeBackWhole) {
+  const std::string name = "a\xff\x01.png";
+  write_picture(name);
+  write_picture("grün.png");
+  const Outcome outcome = predict({name, "grün.png", "--json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::vector<nlohmann::json> events = json_lines(outcome.out);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].at("image"), "a\ufffd\x01.png");
+  EXPECT_EQ(events[0].at("image_bytes"), "Yf8BLnBuZw==");
+  EXPECT_EQ(events[1].at("image"), "grün.png");
+  EXPECT_FALSE(events[1].contains("image_bytes"));
+}
+
 TEST_F(PredictInputs, AFormatThatIsNotReadIsNamed) {
   write("scans/a.heic", std::string("\0\0\0\x18"
                                     "ftyphevc\0\0\0\0",

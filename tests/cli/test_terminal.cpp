@@ -122,6 +122,20 @@ TEST_F(OnTerminal, ABarIsRemovedWhenTheTerminalBecomesNarrow) {
   EXPECT_GE(bars, 1) << text;
 }
 
+TEST_F(OnTerminal, ThatTheCpuComputesIsNeverSaidInAPipe) {
+  environment_["CUDA_VISIBLE_DEVICES"] = "";  // as on a machine without a GPU
+  write_untrained_model(folder() / "model.safetensors");
+  data::write_png(folder() / "one.png", std::vector<std::uint8_t>(28 * 28), 28, 28, 1);
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"eval", "model.safetensors", "--dataset", "digits"},
+        {"histogram", "one.png"}}) {
+    EXPECT_NE(run(command).find("running on the CPU: "), std::string::npos) << command[0];
+    const Outcome piped = weft(command);
+    EXPECT_EQ(piped.exit_code, 0) << piped.err;
+    EXPECT_EQ((piped.out + piped.err).find("running on the CPU"), std::string::npos) << piped.err;
+  }
+}
+
 TEST_F(OnTerminal, ADumbTerminalGetsNoControlCodes) {
   environment_["TERM"] = "dumb";
   std::string text = run(kTraining);

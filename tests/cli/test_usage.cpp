@@ -158,6 +158,10 @@ TEST_F(Usage, DoctorNamesTheLibrariesAndTheirVersions) {
   ASSERT_EQ(versions.exit_code, 0) << versions.err;
   std::set<std::string> names;
   const nlohmann::json event = nlohmann::json::parse(versions.out);
+  EXPECT_EQ("weft " + event.at("weft").get<std::string>() + "\n", weft({"--version"}).out);
+  EXPECT_NE(event.at("flags"), "");
+  // Both are known where the tree has a history, or none is.
+  EXPECT_EQ(event.at("commit") == "", event.at("commit_date") == "");
   for (const auto& library : event.at("libraries")) {
     names.insert(library.at("name").get<std::string>());
     const std::string version =

@@ -138,7 +138,7 @@ def make_world(weft: str, world: pathlib.Path) -> None:
 def without_times(value):
     if isinstance(value, dict):
         return {name: without_times(part) for name, part in value.items()
-                if "seconds" not in name and "per_second" not in name and name not in ("images_rate",)}
+                if "seconds" not in name and "per_second" not in name and name not in ("images_rate", "sessions")}
     return [without_times(part) for part in value] if isinstance(value, list) else value
 
 
@@ -153,7 +153,8 @@ def json_lines(text: str) -> str:
 
 
 def meaning(path: pathlib.Path) -> bytes:
-    """The content of a file, without the times that it took; two runs of one command have the same."""
+    """The content of a file, without the times that it took and the sessions that it took them in; two runs of one command have
+    the same."""
     content = path.read_bytes()
     if path.suffix == ".safetensors" and len(content) >= 8:
         size = struct.unpack("<Q", content[:8])[0]

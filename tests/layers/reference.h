@@ -231,12 +231,13 @@ inline ReferenceLayer clip(const char* name) {
           element_wise([](double x) { return std::clamp(x, -0.625, 0.5); })};
 }
 
-inline ReferenceLayer prelu(const char* name, std::int64_t slopes) {
+inline ReferenceLayer prelu(const char* name, const Shape& slopes) {
   return {std::make_unique<layers::PReLU>(name, slopes),
           [=](Values& y, const Values& x, const double* p) {
-            const std::int64_t inner = slopes == 1 ? 1 : x.shape.elements() / x.shape[0] / slopes;
+            const std::int64_t n = slopes.elements();
+            const std::int64_t inner = n == 1 ? 1 : x.shape.elements() / x.shape[0] / n;
             for (std::int64_t i = 0; i < x.shape.elements(); ++i) {
-              y.at(i) = std::max(x.at(i), 0.0) + p[i / inner % slopes] * std::min(x.at(i), 0.0);
+              y.at(i) = std::max(x.at(i), 0.0) + p[i / inner % n] * std::min(x.at(i), 0.0);
             }
           }};
 }

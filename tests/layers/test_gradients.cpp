@@ -146,9 +146,10 @@ TEST_P(Gradients, ActivationsOfNetworks) {
 }
 
 TEST_P(Gradients, PReLU) {
-  check_layer({3, 4, 5}, prelu("prelu", 3));
-  check_layer({7}, prelu("prelu", 7));
-  check_layer({3, 2, 2}, prelu("prelu", 1));
+  check_layer({3, 4, 5}, prelu("prelu", {3}));
+  check_layer({7}, prelu("prelu", {7}));
+  check_layer({3, 2, 2}, prelu("prelu", {1}));
+  check_layer({3, 2, 4}, prelu("prelu", {3, 2, 4}));
 }
 
 // Backward of some reads x, and of others y: neither may be overwritten before.
@@ -157,7 +158,7 @@ TEST_P(Gradients, ActivationsBehindEachOther) {
     const layers::KernelChoice kernels{.fuse = fuse};
     check({2, 4, 4},
           stack(conv2d("c1", 2, 3, Window::square(3)), silu("a1"), tanh("a2"), gelu("a3", false),
-                prelu("a4", 3), elu("a5"), flatten("f"), linear("l1", 12, 6), hard_swish("a6"),
+                prelu("a4", {3}), elu("a5"), flatten("f"), linear("l1", 12, 6), hard_swish("a6"),
                 sigmoid("a7"), linear("l2", 6, 4), silu("a8")),
           random_floats(3 * 32, 22), 3, {2e-5, 2e-5}, kernels);
   }

@@ -6,7 +6,8 @@
 
 #include <CLI/Version.hpp>
 
-#include "data/files/library_versions.h"
+#include "data/versions/build_info.h"
+#include "data/versions/library_versions.h"
 #include "distributed/mpi.h"
 #include "distributed/reducer.h"
 #include "engine/device.h"
@@ -64,9 +65,14 @@ std::vector<LibraryVersion> all_versions() {
 
 int show_versions(bool json) {
   const std::vector<LibraryVersion> all = all_versions();
+  const BuildInfo& build = build_info();
   if (json) {
-    nlohmann::ordered_json event = json_event(
-        "versions", {{"weft", WEFT_VERSION}, {"libraries", nlohmann::ordered_json::array()}});
+    nlohmann::ordered_json event =
+        json_event("versions", {{"weft", build.version},
+                                {"commit", build.commit},
+                                {"commit_date", build.commit_date},
+                                {"flags", WEFT_BUILD_FLAGS},
+                                {"libraries", nlohmann::ordered_json::array()}});
     for (const LibraryVersion& library : all) {
       event["libraries"].push_back({{"name", library.name},
                                     {"built", library.built},
@@ -77,16 +83,22 @@ int show_versions(bool json) {
     return 0;
   }
   const auto shown = [](const std::string& text) { return text.empty() ? "-" : text; };
-  std::vector<Cells> rows = {{"weft", WEFT_VERSION, "-", "-"}};
+  std::vector<Cells> rows = {{"weft", build.version, "-", "-"}};
   for (const LibraryVersion& library : all) {
     rows.push_back(
         {library.name, shown(library.built), shown(library.running), shown(library.oldest)});
   }
+  const Terminal terminal = detect_terminal(kStdout);
+  write_out(format_pairs({{"commit", build.commit.empty() ? "not known" : build.commit},
+                          {"of", build.commit_date.empty() ? "not known" : build.commit_date},
+                          {"flags", WEFT_BUILD_FLAGS}},
+                         terminal) +
+            "\n");
   write_out(format_table({{"library", Align::left},
                           {"built with", Align::left},
                           {"runs with", Align::left},
                           {"oldest tested", Align::left}},
-                         rows, detect_terminal(kStdout)));
+                         rows, terminal));
   return 0;
 }
 

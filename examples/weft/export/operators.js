@@ -146,7 +146,7 @@ function padded(x, {mode = "constant"}, pads) {
 }
 
 function prelu(x, _, slopes) {
-  const each = slopes.data.length === 1 ? x.data.length : planeOf(x.shape);
+  const each = x.data.length / slopes.data.length;
   return valueOf(x.shape, x.data.map((value, i) => value < 0 ? value * slopes.data[Math.floor(i / each)] : value));
 }
 

@@ -216,7 +216,7 @@ function isOneCharacter(a, b, height, most) {
 
 function joined(found) {
   const heights = found.map(heightOf).sort((a, b) => a - b), height = heights[Math.floor(heights.length * 3 / 4)];
-  const most = (found.length > 3 ? 1.35 : 2.2) * height;
+  const most = (found.filter(piece => heightOf(piece) >= 0.5 * height).length > 3 ? 1.35 : 2.2) * height;
   for (let again = true; again;) {
     again = false;
     for (let a = 0; a < found.length; ++a) {
@@ -245,7 +245,8 @@ function largestMark(plane) {
   const all = pieces(ink, weak, certain), mass = largest(all.map(piece => piece.mass)), side = Math.min(plane.width, plane.height);
   const speck = Math.max(Math.min(5, 0.03 * side), 0.012 * side);
   const kept = joined(all.filter(piece => piece.mass >= 0.03 * mass && size(piece) >= speck));
-  const area = piece => widthOf(piece) * heightOf(piece) / (piece.left <= 0 || piece.top <= 0 || piece.right >= plane.width || piece.bottom >= plane.height ? 4 : 1);
+  const border = Math.floor(side / 40), area = piece => widthOf(piece) * heightOf(piece) / (piece.left <= border || piece.top <= border ||
+    piece.right >= plane.width - border || piece.bottom >= plane.height - border ? 4 : 1);  // what lies along it counts less
   const mark = kept.reduce((a, b) => area(b) > area(a) ? b : a), result = planeOfSize(widthOf(mark), heightOf(mark));
   const inside = piece => piece.left >= mark.left && piece.right <= mark.right && piece.top >= mark.top && piece.bottom <= mark.bottom;
   for (const piece of kept.filter(inside)) {
@@ -288,17 +289,42 @@ function widened(plane, margin) {
   return {...plane, values: along(rows, plane.width, plane.height, plane.width, 1)};
 }
 
-// Strokes that would be hairlines in the box become wider.
+// Pixels of ground that strokes enclose.
+function enclosedPixels(ink) {
+  const width = ink.width + 2, height = ink.height + 2, cells = new Uint8Array(width * height);
+  for (let y = 0; y < ink.height; ++y) {
+    for (let x = 0; x < ink.width; ++x) cells[(y + 1) * width + x + 1] = ink.values[y * ink.width + x] > 127 ? 1 : 0;
+  }
+  const open = [0];
+  for (cells[0] = 2; open.length > 0;) {
+    const at = open.pop(), x = at % width;
+    for (const [next, there] of [[at - 1, x > 0], [at + 1, x + 1 < width], [at - width, at >= width], [at + width, at + width < cells.length]]) {
+      if (there && cells[next] === 0) {
+        cells[next] = 2;
+        open.push(next);
+      }
+    }
+  }
+  return cells.filter(cell => cell === 0).length;
+}
+
+// Strokes that would be hairlines in the box become wider, but a loop keeps half of its ground.
 function withoutHairlines(ink, width, height) {
   const scale = Math.min(width / ink.width, height / ink.height), now = scale * strokeWidth(ink);
-  const margin = Math.floor(0.5 * (1.4 - now) / scale + 0.5);
-  if (now >= 0.9 || scale >= 1 || margin <= 0) return ink;
-  return widened(onGround(ink, margin, margin, 0, ink.width + 2 * margin, ink.height + 2 * margin), margin);
+  if (now >= 0.9 || scale >= 1) return ink;
+  const open = enclosedPixels(ink);
+  for (let margin = Math.floor(0.5 * (1.4 - now) / scale + 0.5); margin > 0; margin = Math.floor(margin / 2)) {
+    const wider = widened(onGround(ink, margin, margin, 0, ink.width + 2 * margin, ink.height + 2 * margin), margin);
+    if (enclosedPixels(wider) >= 0.5 * open) return wider;
+  }
+  return ink;
 }
 
 // In a box of 20/28 of each side, with its centre of mass in the middle, as MNIST's makers placed digits.
 function placedLikeMnist(ink, {width, height}) {
   const box = side => Math.max(1, Math.floor((20 * side + 14) / 28));
+  // Ink from half of full ink on is full, but a digit in MNIST's own format keeps its pixels.
+  if (ink.width > box(width) && ink.height > box(height)) ink = {...ink, values: ink.values.map(value => Math.min(255, 2 * value))};
   const digit = scaledInto(withoutHairlines(ink, box(width), box(height)), box(width), box(height)), top = largest(digit.values);
   if (top < 250) digit.values = digit.values.map(value => value * 255 / top);
   let mass = 0, across = 0, down = 0;

@@ -22,10 +22,10 @@ data::Dataset load(const models::ModelInfo& info, const std::string& data,
 
 // At most so many images, evenly from a set that may be sorted by class.
 data::ImageSet thinned(const data::ImageSet& set, std::int64_t most) {
-  data::ImageSet part = set;
-  part.count = std::min(set.count, most);
-  part.images.clear();
-  part.labels.clear();
+  data::ImageSet part{.count = std::min(set.count, most),
+                      .channels = set.channels,
+                      .height = set.height,
+                      .width = set.width};
   const std::int64_t pixels = set.pixels();
   for (std::int64_t i = 0; i < part.count; ++i) {
     const std::int64_t from = i * set.count / part.count;

@@ -5,10 +5,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 
 #include "engine/error.h"
+#include "engine/text.h"
 #include "engine/timings.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/input/other_work.h"
@@ -40,23 +40,9 @@ void add_device_data_limit(CLI::App& app, DeviceFlags& flags) {
 
 std::uint64_t device_data_limit(const DeviceFlags& flags) {
   if (!flags.data_limit) return 0;
-  const std::string& text = *flags.data_limit;
-  constexpr std::string_view kUnits = "KMGT";
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  auto [rest, code] = std::from_chars(text.data(), end, value);
-  bool is_size = code == std::errc() && value > 0;
-  if (is_size && rest != end) {
-    const std::size_t unit = kUnits.find(*rest++);
-    is_size = unit != std::string_view::npos && rest == end && value <= kMost >> 10 * (unit + 1);
-    if (is_size) value <<= 10 * (unit + 1);
-  }
-  if (is_size && value <= kMost) return value;
-  throw Error(ErrorKind::usage,
-              fmt::format("--device-data-limit: expected a number of bytes, which may end in K, M, "
-                          "G or T, found {}",
-                          text));
+  if (const std::optional<std::uint64_t> size = size_of_text(*flags.data_limit)) return *size;
+  throw Error(ErrorKind::usage, fmt::format("--device-data-limit: expected {}, found {}", kSizeText,
+                                            printable(*flags.data_limit)));
 }
 
 void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice, bool host_cuda) {

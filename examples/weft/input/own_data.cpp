@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
+#include "data/files/scratch_file.h"
 #include "data/labels/picture_labels.h"
 #include "data/picture/image.h"
 #include "data/sets/doubts.h"

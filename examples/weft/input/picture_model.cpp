@@ -47,7 +47,7 @@ data::PreparedImage prepare_whole(const models::ModelInfo& info, const data::Rgb
   prepared.pixels = data::planes_of(data::fit_image(image, network.height, network.width, info.fit),
                                     network.channels);
   prepared.inverted = inverts;
-  prepared.box = {0, 0, image.width, image.height};
+  prepared.box = {0, 0, image.width * image.reduction, image.height * image.reduction};
   prepared.marks = 1;
   if (!inverts) return prepared;
   for (std::uint8_t& pixel : prepared.pixels) pixel = static_cast<std::uint8_t>(255 - pixel);

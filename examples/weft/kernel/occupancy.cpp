@@ -127,6 +127,26 @@ std::vector<std::string> remarks(const BlockUse& block, const SmLimits& sm) {
   return all;
 }
 
+void print_occupancy(const OccupancyRequest& asked, const measure::Gpu& gpu, const BlockUse& block,
+                     const Occupancy& found) {
+  const auto or_any = [](std::int64_t n) { return or_null(n != Occupancy::kUnlimited, n); };
+  print_event("occupancy", {{"gpu", own_sm(asked) ? "" : std::string(gpu.name)},
+                            {"threads_per_block", block.threads},
+                            {"warps_per_block", found.warps_of_block},
+                            {"registers_per_block", found.registers_of_block},
+                            {"shared_bytes_per_block", found.shared_of_block},
+                            {"blocks", found.blocks},
+                            {"warps", found.warps},
+                            {"threads", found.threads},
+                            {"occupancy", found.of_warps},
+                            {"share_of_threads", found.of_threads},
+                            {"limited_by", found.limits},
+                            {"blocks_by_threads", found.by_threads},
+                            {"blocks_by_registers", or_any(found.by_registers)},
+                            {"blocks_by_shared_memory", or_any(found.by_shared)},
+                            {"blocks_by_blocks", found.by_blocks}});
+}
+
 int tell_occupancy_of(const OccupancyRequest& asked) {
   const measure::Gpu& gpu = parse_gpu(asked.gpu);
   const SmLimits sm = limits_of(asked, gpu);
@@ -139,22 +159,7 @@ int tell_occupancy_of(const OccupancyRequest& asked) {
                                               gpu.compute_capability / 10,
                                               gpu.compute_capability % 10, gpu.multiprocessors);
   if (asked.json) {
-    const auto or_any = [](std::int64_t n) { return or_null(n != Occupancy::kUnlimited, n); };
-    print_event("occupancy", {{"gpu", own_sm(asked) ? "" : std::string(gpu.name)},
-                              {"threads_per_block", block.threads},
-                              {"warps_per_block", found.warps_of_block},
-                              {"registers_per_block", found.registers_of_block},
-                              {"shared_bytes_per_block", found.shared_of_block},
-                              {"blocks", found.blocks},
-                              {"warps", found.warps},
-                              {"threads", found.threads},
-                              {"occupancy", found.of_warps},
-                              {"share_of_threads", found.of_threads},
-                              {"limited_by", found.limits},
-                              {"blocks_by_threads", found.by_threads},
-                              {"blocks_by_registers", or_any(found.by_registers)},
-                              {"blocks_by_shared_memory", or_any(found.by_shared)},
-                              {"blocks_by_blocks", found.by_blocks}});
+    print_occupancy(asked, gpu, block, found);
     return 0;
   }
   const Terminal terminal = detect_terminal(kStdout);

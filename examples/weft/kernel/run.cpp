@@ -304,6 +304,35 @@ int run_kernel(const KernelRun& run) {
   return 0;
 }
 
+// What the row of a rung says, for people and for programs. `asked` is the name that was given.
+std::pair<Pairs, nlohmann::ordered_json> told_of(const KernelName& told, const KernelName& asked) {
+  const kernels::Rung& info = *told.variant;
+  Pairs pairs = {
+      {"kernel", fmt::format("{}/{}{}", told.family->name, info.name,
+                             info.name == asked.variant->name
+                                 ? ""
+                                 : fmt::format(", {} with this tile", asked.variant->name))},
+      {"family", std::string(told.family->summary)},
+      {"this rung", std::string(info.summary)}};
+  if (!info.operation.empty()) pairs.emplace_back("a version of", std::string(info.operation));
+  std::string needs(info.needs);
+  if (info.compute_capability > 0) {
+    needs = fmt::format("sm_{}{}{}", info.compute_capability, needs.empty() ? "" : "; ", needs);
+  }
+  pairs.emplace_back("needs", needs.empty() ? "nothing special" : needs);
+  pairs.emplace_back("runs on", info.on_cpu && info.on_cuda ? "CPU and GPU"
+                                : info.on_cpu               ? "CPU"
+                                                            : "GPU");
+  nlohmann::ordered_json event = json_event("show", {{"family", told.family->name},
+                                                     {"variant", info.name},
+                                                     {"operation", info.operation},
+                                                     {"summary", info.summary},
+                                                     {"needs", needs},
+                                                     {"on_cpu", info.on_cpu},
+                                                     {"on_cuda", info.on_cuda}});
+  return {std::move(pairs), std::move(event)};
+}
+
 int show_kernel(const KernelRun& run) {
   if (run.counts) {
     DeviceFlags flags;
@@ -328,32 +357,8 @@ int show_kernel(const KernelRun& run) {
   const KernelName told =
       configured.empty() ? name
                          : parse_kernel_name(fmt::format("{}/{}", name.family->name, configured));
-  const kernels::Rung& info = *told.variant;
-
-  Pairs pairs = {
-      {"kernel", fmt::format("{}/{}{}", name.family->name, info.name,
-                             info.name == name.variant->name
-                                 ? ""
-                                 : fmt::format(", {} with this tile", name.variant->name))},
-      {"family", std::string(name.family->summary)},
-      {"this rung", std::string(info.summary)}};
-  if (!info.operation.empty()) pairs.emplace_back("a version of", std::string(info.operation));
-  std::string needs(info.needs);
-  if (info.compute_capability > 0) {
-    needs = fmt::format("sm_{}{}{}", info.compute_capability, needs.empty() ? "" : "; ", needs);
-  }
-  pairs.emplace_back("needs", needs.empty() ? "nothing special" : needs);
-  pairs.emplace_back("runs on", info.on_cpu && info.on_cuda ? "CPU and GPU"
-                                : info.on_cpu               ? "CPU"
-                                                            : "GPU");
-  nlohmann::ordered_json event = json_event("show", {{"family", name.family->name},
-                                                     {"variant", info.name},
-                                                     {"operation", info.operation},
-                                                     {"summary", info.summary},
-                                                     {"needs", needs},
-                                                     {"on_cpu", info.on_cpu},
-                                                     {"on_cuda", info.on_cuda},
-                                                     {"device", to_string(device)}});
+  auto [pairs, event] = told_of(told, name);
+  event["device"] = to_string(device);
   tell_source(told, pairs, event);
   if (configured.empty() && !run.parameters.tile.empty()) {
     pairs.emplace_back("tile",

@@ -76,7 +76,8 @@ void break_padding(measure::Work& work, const kernels::Rung& rung, Watched& watc
   }
 }
 
-Watched watch_variant(const WatchRun& run, const std::string& name, const Stream& stream) {
+// The rung of this name, which must run on host-cuda.
+KernelName rung_to_watch(const std::string& name, const Stream& stream) {
   const KernelName kernel = parse_kernel_name(name);
   if (kernel.variant == nullptr) {
     for (const kernels::Rung& rung : kernel.family->rungs()) {
@@ -91,6 +92,36 @@ Watched watch_variant(const WatchRun& run, const std::string& name, const Stream
                 fmt::format("{} runs on the CPU only: it has no warps to watch", name));
   }
   require_host_cuda(name, *kernel.variant, stream);
+  return kernel;
+}
+
+// What is known of a rung's work on a GPU: counted by the formula, by hand, or measured there.
+void add_figures(Watched& watched, const KernelName& kernel, const measure::Work& work) {
+  const auto add = [&](std::string figure, std::string text, const char* origin) {
+    watched.figures.push_back({std::move(figure), std::move(text), origin});
+  };
+  const std::string bytes = grouped(static_cast<std::uint64_t>(work.bytes));
+  add("work",
+      work.flops == 0 ? fmt::format("{} bytes, no FLOP", bytes)
+                      : fmt::format("{} FLOP, {} bytes: {:.3g} FLOP per byte",
+                                    grouped(static_cast<std::uint64_t>(work.flops)), bytes,
+                                    work.flops / work.bytes),
+      "by the formula");
+  for (const measure::Fact& fact : work.facts(kernel.variant->name)) {
+    add(fact.name, fact.text, "by hand");
+  }
+  Pairs pairs;
+  nlohmann::ordered_json event;
+  tell_gpu(kernel, work, "", pairs, event);
+  for (const auto& [figure, text] : pairs) {
+    const bool timed = figure.starts_with(kMeasuredOn);
+    if (figure == "on a GPU") continue;  // not measured
+    add(figure, text.text, timed ? "measured there" : "from public figures");
+  }
+}
+
+Watched watch_variant(const WatchRun& run, const std::string& name, const Stream& stream) {
+  const KernelName kernel = rung_to_watch(name, stream);
   const measure::FamilyBench* family = measure::find_family_bench(kernel.family->name);
   if (family == nullptr) {
     throw Error(ErrorKind::usage,
@@ -126,25 +157,7 @@ Watched watch_variant(const WatchRun& run, const std::string& name, const Stream
     throw Error(ErrorKind::usage, fmt::format("{} makes no request on {} that this build records",
                                               name, work->problem));
   }
-  const auto add = [&](std::string figure, std::string text, const char* origin) {
-    watched.figures.push_back({std::move(figure), std::move(text), origin});
-  };
-  const std::string bytes = grouped(static_cast<std::uint64_t>(work->bytes));
-  add("work",
-      work->flops == 0 ? fmt::format("{} bytes, no FLOP", bytes)
-                       : fmt::format("{} FLOP, {} bytes: {:.3g} FLOP per byte",
-                                     grouped(static_cast<std::uint64_t>(work->flops)), bytes,
-                                     work->flops / work->bytes),
-      "by the formula");
-  for (const measure::Fact& fact : work->facts(variant)) add(fact.name, fact.text, "by hand");
-  Pairs pairs;
-  nlohmann::ordered_json event;
-  tell_gpu(kernel, *work, "", pairs, event);
-  for (const auto& [figure, text] : pairs) {
-    const bool timed = figure.starts_with(kMeasuredOn);
-    if (figure == "on a GPU") continue;  // not measured
-    add(figure, text.text, timed ? "measured there" : "from public figures");
-  }
+  add_figures(watched, kernel, *work);
   break_barriers(*work, *kernel.variant, watched);
   break_padding(*work, *kernel.variant, watched);
   return watched;

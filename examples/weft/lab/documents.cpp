@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "data/versions/build_info.h"
 #include "lab/record/finding_kinds.h"
 
 namespace weft::cli {
@@ -86,7 +87,8 @@ std::string findings_sarif(int exit_code, const std::vector<FoundRecord>& found)
     results.push_back(std::move(result));
   }
   const Json run = {
-      {"tool", {{"driver", {{"name", "weft lab"}, {"version", WEFT_VERSION}, {"rules", rules}}}}},
+      {"tool",
+       {{"driver", {{"name", "weft lab"}, {"version", build_info().version}, {"rules", rules}}}}},
       {"invocations",
        Json::array({{{"executionSuccessful", exit_code == 0}, {"exitCode", exit_code}}})},
       {"results", results}};

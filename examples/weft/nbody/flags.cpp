@@ -58,14 +58,14 @@ struct Defaults {
 };
 constexpr Defaults kGalaxies{0.03, 0.025}, kPlummer{0.02, 0.01};
 
-models::Bodies initial_bodies(const NbodyFlags& flags) {
+models::Bodies initial_bodies(const NbodyFlags& flags, double gravity) {
   const std::uint64_t seed = static_cast<std::uint64_t>(flags.seed);
   if (flags.start == "plummer") {
-    return models::plummer_sphere(flags.bodies, seed, {.gravity = flags.gravity});
+    return models::plummer_sphere(flags.bodies, seed, {.gravity = gravity});
   }
   if (flags.start == "galaxies") {
     models::CollisionOptions options = models::default_collision();
-    options.gravity = flags.gravity;
+    options.gravity = gravity;
     return models::colliding_galaxies(flags.bodies, seed, options);
   }
   return models::read_bodies(flags.start);
@@ -104,13 +104,20 @@ void add_nbody_flags(CLI::App& app, NbodyFlags& flags) {
   add_whole(app, "--samples", flags.samples, 1, 10'000,
             "how often energy and momentum are measured")
       ->capture_default_str();
+  add_whole(app, "--snapshots", flags.snapshots, 0, 9999,
+            "files of all bodies in the run, .npy and .csv with ids; 0: none")
+      ->capture_default_str();
 
   app.option_defaults()->group("Force and step");
   add_real(app, "--dt", flags.dt, 1e-30, 1e30, "length of a step in time; default by the start");
   add_real(app, "--softening", flags.softening, 1e-12, 1e12,
            "length below which gravity is blurred; default by the start");
-  add_real(app, "--gravity", flags.gravity, 1e-12, 1e12, "the constant of gravity")
+  add_choice(app, "--units", flags.units, names_of(models::units()),
+             "of the bodies, which say the constant of gravity: natural, 1; astronomical: au, "
+             "years, suns; si: m, s, kg")
       ->capture_default_str();
+  add_real(app, "--gravity", flags.gravity, 1e-12, 1e12,
+           "the constant of gravity; default that of the units");
 
   add_device_flags(app, flags.device, false);
   app.option_defaults()->group("Device");
@@ -150,7 +157,7 @@ void check_nbody_flags(const CLI::App& app, NbodyFlags& flags) {
   if (given(app, "--resume")) {
     for (const char* name :
          {"--start", "--bodies", "--seed", "--samples", "--dt", "--softening", "--gravity",
-          "--impl", "--frames", "--image-size", "--colour", "--out"}) {
+          "--impl", "--frames", "--image-size", "--colour", "--out", "--snapshots", "--units"}) {
       if (!given(app, name)) continue;
       throw Error(
           ErrorKind::usage,
@@ -162,6 +169,9 @@ void check_nbody_flags(const CLI::App& app, NbodyFlags& flags) {
       throw Error(ErrorKind::usage, "--out needs a run directory");
     }
     check_start(flags.start);
+    if (given(app, "--units") && given(app, "--gravity")) {
+      throw Error(ErrorKind::usage, "--units and --gravity: either says the constant of gravity");
+    }
     if (is_file_start(flags.start) && given(app, "--bodies")) {
       throw Error(ErrorKind::usage, "--bodies is for galaxies and plummer; a file has its own");
     }
@@ -173,9 +183,9 @@ std::vector<std::pair<std::string, std::string>> nbody_facts(const CLI::App& app
   std::vector<std::pair<std::string, std::string>> facts = {
       {"the program", distributed::program_fingerprint()},
       {"the kind of device", device.is_cpu() ? "cpu" : "cuda"}};
-  for (const char* name :
-       {"--start", "--bodies", "--steps", "--seed", "--samples", "--dt", "--softening", "--gravity",
-        "--impl", "--frames", "--checkpoint", "--stop-after", "--resume"}) {
+  for (const char* name : {"--start", "--bodies", "--steps", "--seed", "--samples", "--dt",
+                           "--softening", "--gravity", "--units", "--snapshots", "--impl",
+                           "--frames", "--checkpoint", "--stop-after", "--resume"}) {
     const std::vector<std::string> found = app.get_option(name)->results();
     facts.emplace_back(name, found.empty() ? "its default" : found.back());
   }
@@ -186,20 +196,25 @@ models::NbodyState planned(const CLI::App& app, const NbodyFlags& flags, const S
                            int ranks) {
   models::NbodyState state;
   models::NbodyPlan& plan = state.plan;
-  plan.step.force = {kernels::rung_name("nbody", flags.kernel), flags.softening, flags.gravity};
+  plan.units = &row_named(models::units(), "units", flags.units);
+  const double gravity = given(app, "--gravity") ? flags.gravity : plan.units->gravity;
+  plan.step.force = {kernels::rung_name("nbody", flags.kernel), flags.softening, gravity};
   plan.start = flags.start;
   plan.seed = flags.seed;
   plan.steps = flags.steps;
   const std::int64_t steps = flags.steps, least = std::max<std::int64_t>(1, steps);
   plan.samples = {steps, fitted(app, "--samples", flags.samples, least, steps)};
-  if (flags.frames == 1) {
-    throw Error(ErrorKind::usage,
-                "--frames: expected 0 or 2 and more: the start and the end count");
-  }
-  if (flags.frames > 0) {
-    plan.frames = {steps, fitted(app, "--frames", flags.frames, least + 1, steps) - 1};
-  }
-  state.bodies = initial_bodies(flags);
+  const auto paced = [&](const char* flag, std::int64_t times) -> models::Pace {
+    if (times == 1) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: expected 0 or 2 and more: the start and the end count", flag));
+    }
+    if (times == 0) return {};
+    return {steps, fitted(app, flag, times, least + 1, steps) - 1};
+  };
+  plan.frames = paced("--frames", flags.frames);
+  plan.snapshots = paced("--snapshots", flags.snapshots);
+  state.bodies = initial_bodies(flags, gravity);
   const bool from_file = is_file_start(flags.start);
   const Defaults& defaults = flags.start == "plummer" ? kPlummer : kGalaxies;
   if (flags.softening == 0) {
@@ -209,7 +224,7 @@ models::NbodyState planned(const CLI::App& app, const NbodyFlags& flags, const S
   plan.step.dt = flags.dt;
   if (flags.dt == 0) {
     plan.step.dt = from_file ? models::suggested_dt(state.bodies, plan.step.force, stream)
-                             : defaults.dt / std::sqrt(flags.gravity);
+                             : defaults.dt / std::sqrt(gravity);
   }
   models::check_step(state.bodies, plan.step);
   // Throws for a kernel that does not run here.

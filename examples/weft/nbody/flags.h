@@ -14,14 +14,14 @@
 namespace weft::cli {
 
 struct NbodyFlags {
-  std::string start = "galaxies", kernel = "automatic", colour, progress = "auto", out, resume,
-              save;
+  std::string units = "natural", start = "galaxies", kernel = "automatic", colour,
+              progress = "auto", out, resume, save;
   DeviceFlags device;
   RankFlags ranks;
   std::int64_t bodies = 16384, steps = 400, seed = 1;
   double dt = 0, softening = 0, gravity = 1;  // 0: by the start
   std::int64_t frames = 60, image_size = 640, frame_milliseconds = 50;
-  std::int64_t samples = 10;
+  std::int64_t samples = 10, snapshots = 0;
   std::optional<std::int64_t> stop_after, checkpoint;  // none: no stop, by the clock
   bool json = false;
 };

@@ -89,6 +89,54 @@ std::string preview(const std::vector<std::uint8_t>& rgb, const Terminal& termin
   return draw_picture({grey, cells, cells, ""}, terminal);
 }
 
+std::int64_t times_until(const models::Pace& pace, std::int64_t step) {
+  if (pace.times == 0) return 0;
+  const std::int64_t next = pace.first_from(step + 1);
+  return next < 0 ? 1 : next;  // a run of no steps has one
+}
+
+std::string in_units(double value, std::string_view unit) {
+  return unit.empty() ? fmt::format("{:.6g}", value) : fmt::format("{:.6g} {}", value, unit);
+}
+
+std::string orbit_table(const models::NbodyState& state, const std::vector<models::Orbit>& orbits,
+                        const Terminal& terminal) {
+  std::vector<Cells> rows;
+  for (const models::Orbit& orbit : orbits) {
+    const auto angle = [](double degrees) { return fmt::format("{:.3f}°", degrees); };
+    rows.push_back(
+        {fmt::format("{}", orbit.body), in_units(orbit.semi_major, state.plan.units->length),
+         fmt::format("{:.6f}", orbit.eccentricity), angle(orbit.inclination), angle(orbit.node),
+         angle(orbit.periapsis), angle(orbit.anomaly),
+         std::isfinite(orbit.period) ? in_units(orbit.period, state.plan.units->time) : "leaves"});
+  }
+  return fmt::format("Orbits around body {}, the heaviest\n", models::heaviest(state.bodies)) +
+         format_table({{"body"},
+                       {"semi-major axis"},
+                       {"eccentricity"},
+                       {"inclination"},
+                       {"node"},
+                       {"periapsis"},
+                       {"true anomaly"},
+                       {"period"}},
+                      rows, terminal);
+}
+
+nlohmann::ordered_json orbits_json(const std::vector<models::Orbit>& orbits) {
+  auto list = nlohmann::ordered_json::array();
+  for (const models::Orbit& orbit : orbits) {
+    list.push_back({{"id", orbit.body},
+                    {"semi_major", number_or_null(orbit.semi_major)},
+                    {"eccentricity", orbit.eccentricity},
+                    {"inclination", orbit.inclination},
+                    {"node", orbit.node},
+                    {"periapsis", orbit.periapsis},
+                    {"anomaly", orbit.anomaly},
+                    {"period", number_or_null(orbit.period)}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string rate_text(double rate) {
@@ -99,7 +147,7 @@ void NbodyReport::start(const NbodyFacts& facts) {
   const models::NbodyState& state = facts.state;
   const models::NbodyPlan& plan = state.plan;
   const kernels::NbodyOptions& force = plan.step.force;
-  const std::int64_t frames = plan.frames.times == 0 ? 0 : plan.frames.first_from(plan.steps) + 1;
+  const std::int64_t frames = times_until(plan.frames, plan.steps);
   if (json_) {
     print_event("start", {{"start", plan.start},
                           {"bodies", state.bodies.count()},
@@ -109,12 +157,14 @@ void NbodyReport::start(const NbodyFacts& facts) {
                           {"dt", plan.step.dt},
                           {"softening", force.softening},
                           {"gravity", force.gravity},
+                          {"units", plan.units->name},
                           {"kernel", force.variant},
                           {"arithmetic", arithmetic_of(state)},
                           {"device", to_string(facts.device)},
                           {"device_name", device_properties(facts.device).name},
                           {"ranks", facts.ranks.size()},
                           {"frames", frames},
+                          {"snapshots", times_until(plan.snapshots, plan.steps)},
                           {"run_dir", facts.run_dir.string()}});
     return;
   }
@@ -129,8 +179,13 @@ void NbodyReport::start(const NbodyFacts& facts) {
   pairs.emplace_back(
       "force", fmt::format("all pairs in {}, softening {:g}, G = {:g}, kernel {}",
                            arithmetic_of(state), force.softening, force.gravity, force.variant));
-  pairs.emplace_back("steps", fmt::format("{} of {:g} (leapfrog: kick, drift, kick)",
-                                          format_count(plan.steps), plan.step.dt));
+  pairs.emplace_back("steps",
+                     fmt::format("{} of {} (leapfrog: kick, drift, kick)", format_count(plan.steps),
+                                 in_units(plan.step.dt, plan.units->time)));
+  if (plan.snapshots.times > 0) {
+    pairs.emplace_back(
+        "snapshots", fmt::format("{}, as .npy and .csv", times_until(plan.snapshots, plan.steps)));
+  }
   pairs.emplace_back("pictures", frames == 0 ? "none"
                                              : fmt::format("{} frames of {} x {}, coloured by {}",
                                                            frames, plan.style.size, plan.style.size,
@@ -182,6 +237,9 @@ void NbodyReport::json_end(const NbodyFacts& facts, const NbodyEnd& end) {
                          {"flops_per_interaction", kernels::nbody_flops(1)}});
   add_drift(event, state, state.samples.back());
   event["device"] = to_string(facts.device);
+  event["frames"] = times_until(state.plan.frames, state.step);
+  event["snapshots"] = times_until(state.plan.snapshots, state.step);
+  event["orbits"] = orbits_json(end.orbits);
   event["animation"] = path_or_null(end.animation);
   event["final"] = path_or_null(facts.run_dir / "final.npy");
   event["run_dir"] = facts.run_dir.string();
@@ -216,12 +274,21 @@ void NbodyReport::end(const NbodyFacts& facts, const NbodyEnd& end) {
                         centre->moved, centre->off);
   }
   text += ".\n\n";
+  if (!end.orbits.empty()) text += orbit_table(state, end.orbits, terminal_) + "\n";
   Pairs pairs;
+  const auto count = [&](const char* name, const models::Pace& pace, const char* files) {
+    if (pace.times == 0) return;
+    const std::int64_t times = times_until(pace, state.step);
+    pairs.emplace_back(name, fmt::format("{}, {}/{}", times, facts.run_dir.string(), files));
+  };
+  count("frames", state.plan.frames, "frame_*.png");
+  count("snapshots", state.plan.snapshots, "snapshot_*");
   const auto add = [&](const char* name, const std::filesystem::path& path, const char* what) {
     if (!path.empty()) pairs.emplace_back(name, path.string() + what);
   };
   add("animation", end.animation, " (a browser plays it)");
   if (finished) add("bodies", facts.run_dir / "final.npy", "");
+  if (finished && !end.orbits.empty()) add("orbits", facts.run_dir / "orbits.csv", "");
   add("energies", facts.run_dir / "energy.csv", "");
   text += format_pairs(pairs, terminal_);
   const std::string program = program_name(), run = shell_word(facts.run_dir.string());

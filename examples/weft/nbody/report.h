@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "examples/weft/output/terminal.h"
+#include "models/nbody/orbits.h"
 #include "models/nbody/run.h"
 
 namespace weft::cli {
@@ -23,7 +24,8 @@ struct NbodyEnd {
   double seconds = 0, step_seconds = 0;  // in all, and in steps
   bool interrupted = false;
   std::filesystem::path animation;    // empty when there is none
-  std::vector<std::uint8_t> picture;  // the last frame, RGB; may be empty
+  std::vector<std::uint8_t> picture;  // of the last state, RGB; may be empty
+  std::vector<models::Orbit> orbits;  // of a few bodies, at the last state
 };
 
 std::string rate_text(double rate);  // "2.41e9", or "" for none

@@ -125,7 +125,8 @@ class Canvas {
       for (int x = low(a.x, b.x, left_); x < high(a.x, b.x, right_); ++x) {
         const double px = x + 0.5 - a.x, py = y + 0.5 - a.y;
         const double t = length > 0 ? std::clamp((px * dx + py * dy) / length, 0.0, 1.0) : 0.0;
-        const double distance = std::hypot(px - t * dx, py - t * dy);
+        const double away_x = px - t * dx, away_y = py - t * dy;
+        const double distance = std::sqrt(away_x * away_x + away_y * away_y);
         const double part = std::clamp(radius + 0.5 - distance, 0.0, 1.0);
         cover(x, y) = std::max(cover(x, y), static_cast<float>(part));
       }

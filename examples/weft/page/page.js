@@ -118,6 +118,7 @@ function showAnswer(answer, bytes) {
   $("best").className = name.length > 2 ? "word" : "";
   $("certainty").textContent = answer.unsure ? `perhaps, ${percent(share)}: unsure of such a picture` : percent(share) + " certain";
   if (answer.left_out > 0) $("certainty").textContent += `; ${answer.left_out} ${answer.left_out > 1 ? "marks were" : "mark was"} left out`;
+  if (answer.reduced) $("certainty").textContent += `; ${answer.reduced}`;
   const order = answer.probabilities.map((_, i) => i);
   if (order.length > bars.length) order.sort((a, b) => answer.probabilities[b] - answer.probabilities[a]);
   bars.forEach((bar, i) => {

@@ -8,14 +8,24 @@
 
 namespace weft::cli {
 
-AnswerTable::AnswerTable(const std::string& path, std::size_t top_k) : top_k_(top_k) {
-  if (path != "-") {
-    output_ending("--csv", path, {".csv"});
-    file_.emplace(path);
+TableFile::TableFile(const std::string& path) {
+  if (path == "-") return;
+  output_ending("--csv", path, {".csv"});
+  file_.emplace(path);
+}
+
+void TableFile::write(const std::string& text) {
+  if (file_) {
+    file_->write(text);
+  } else {
+    write_out(text);
   }
+}
+
+AnswerTable::AnswerTable(const std::string& path, std::size_t top_k) : file_(path), top_k_(top_k) {
   std::string header = "file,label,class,probability,unsure,inverted,error";
   for (std::size_t i = 2; i <= top_k; ++i) header += fmt::format(",class_{0},probability_{0}", i);
-  write(header + "\n");
+  file_.write(header + "\n");
 }
 
 void AnswerTable::add(const std::string& file, const models::Answer& answer, const Classes& classes,
@@ -30,21 +40,13 @@ void AnswerTable::add(const std::string& file, const models::Answer& answer, con
   for (std::size_t i = 1; i < top_k_; ++i) {
     row += "," + (i < answer.ranking.size() ? choice(i) : ",");
   }
-  write(row + "\n");
+  file_.write(row + "\n");
 }
 
 void AnswerTable::add_failure(const std::string& file, const std::string& error) {
   std::string row = fmt::format("{},,,,,,{}", csv_field(file), csv_field(error));
   for (std::size_t i = 1; i < top_k_; ++i) row += ",,";
-  write(row + "\n");
-}
-
-void AnswerTable::write(const std::string& text) {
-  if (file_) {
-    file_->write(text);
-  } else {
-    write_out(text);
-  }
+  file_.write(row + "\n");
 }
 
 }  // namespace weft::cli

@@ -8,17 +8,12 @@
 
 #include "data/picture/plane.h"
 #include "examples/weft/output/draw.h"
-#include "examples/weft/output/json_lines.h"
 
 namespace weft::cli {
 namespace {
 
 std::string name_of(const ReadMark& mark, const Classes& classes) {
   return classes.name(static_cast<std::int64_t>(mark.answer.ranking.front()));
-}
-
-double certainty(const ReadMark& mark) {
-  return mark.answer.probabilities[mark.answer.ranking.front()];
 }
 
 nlohmann::ordered_json box_as_json(const data::InkBox& box) {
@@ -30,8 +25,8 @@ nlohmann::ordered_json box_as_json(const data::InkBox& box) {
 data::GreyImage framed(const data::GreyImage& image, const std::vector<ReadMark>& marks,
                        int columns) {
   const auto most = std::min<std::int64_t>(columns, image.width);
-  const auto scaled = [&](std::int64_t at) { return at * most / image.width; };
-  const std::int64_t height = std::max<std::int64_t>(1, scaled(image.height));
+  const std::int64_t height = std::max<std::int64_t>(1, image.height * most / image.width);
+  const auto scaled = [&](std::int64_t at) { return at * most / (image.width * image.reduction); };
   const data::Plane small = data::resample(image, most, height);
   data::GreyImage result{most, height, {}};
   const bool is_inverted = marks.front().prepared.inverted;
@@ -61,15 +56,26 @@ data::GreyImage framed(const data::GreyImage& image, const std::vector<ReadMark>
 
 }  // namespace
 
+double certainty(const ReadMark& mark) {
+  return mark.answer.probabilities[mark.answer.ranking.front()];
+}
+
+nlohmann::ordered_json mark_as_json(const ReadMark& mark, const Classes& classes) {
+  return {{"label", mark.answer.ranking.front()},
+          {"class", name_of(mark, classes)},
+          {"probability", certainty(mark)},
+          {"unsure", mark.answer.unsure},
+          {"row", mark.prepared.row},
+          {"box", box_as_json(mark.prepared.box)},
+          {"logits", mark.answer.logits}};
+}
+
 std::vector<ReadMark> read_marks(const data::GreyImage& image, data::Invert invert,
                                  const std::string& path, models::Classifier& classifier,
                                  data::PictureSize size) {
   std::vector<ReadMark> marks;
-  const auto judge = [&](std::span<const std::uint8_t> pixels) {
-    const models::Answer answer = classifier.classify(pixels);
-    return data::Judgement{answer.probabilities[answer.ranking.front()], answer.unsure};
-  };
-  for (data::PreparedImage& prepared : data::prepare_marks(image, invert, path, size, judge)) {
+  for (data::PreparedImage& prepared :
+       data::prepare_marks(image, invert, path, size, models::judge_by(classifier))) {
     models::Answer answer = classifier.classify(prepared.pixels);
     marks.push_back({std::move(prepared), std::move(answer)});
   }
@@ -109,16 +115,7 @@ std::string marks_as_json(const std::string& path, const std::vector<ReadMark>& 
   }
   event["output"] = models::name_of(info.output);
   event["normalisation"] = models::name_of(info.normalisation);
-  for (const ReadMark& mark : marks) {
-    const data::InkBox& box = mark.prepared.box;
-    event["marks"].push_back({{"label", mark.answer.ranking.front()},
-                              {"class", name_of(mark, classes)},
-                              {"probability", certainty(mark)},
-                              {"unsure", mark.answer.unsure},
-                              {"row", mark.prepared.row},
-                              {"box", box_as_json(box)},
-                              {"logits", mark.answer.logits}});
-  }
+  for (const ReadMark& mark : marks) event["marks"].push_back(mark_as_json(mark, classes));
   return json_line(event);
 }
 

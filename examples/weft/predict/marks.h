@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/ink/preprocess.h"
+#include "examples/weft/output/json_lines.h"
 #include "examples/weft/output/results.h"
 #include "models/answers/classifier.h"
 
@@ -15,6 +16,8 @@ struct ReadMark {
   data::PreparedImage prepared;
   models::Answer answer;
 };
+
+double certainty(const ReadMark& mark);  // the probability of its answer
 
 // In reading order. Throws data when there is no ink; `path` is for the message.
 std::vector<ReadMark> read_marks(const data::GreyImage& image, data::Invert invert,
@@ -26,6 +29,9 @@ std::string text_of(const std::vector<ReadMark>& marks, const Classes& classes);
 
 // "at 120,80  64 x 90": the left upper corner and the size in pixels.
 std::string box_text(const data::InkBox& box);
+
+// Its class, probability, row, box and logits.
+nlohmann::ordered_json mark_as_json(const ReadMark& mark, const Classes& classes);
 
 // One line of JSON with the text and, for each mark, its class, probability, logits and box.
 std::string marks_as_json(const std::string& path, const std::vector<ReadMark>& marks,

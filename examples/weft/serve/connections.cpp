@@ -95,7 +95,9 @@ class Worker {
   void work() {
     std::unique_lock lock(mutex_);
     while (true) {
-      changed_.wait(lock, [&] { return is_over_ || !requests_.empty(); });
+      const auto is_asked = [&] { return is_over_ || !requests_.empty(); };
+      while (!changed_.wait_for(lock, std::chrono::hours(1), is_asked)) {
+      }  // wait() would need the libstdc++ of GCC 12
       if (is_over_) break;
       // Strokes are small, and a large picture may take seconds.
       const auto smallest = std::ranges::min_element(

@@ -83,13 +83,16 @@ std::string Reader::read(std::span<const std::uint8_t> picture) {
                                                            : data::decode_grey_image(picture, name);
   const data::PreparedImage prepared =
       data::prepare_image(image, preprocess_for(model_.info, image), data::Invert::automatic, name,
-                          picture_size(model_.info));
+                          picture_size(model_.info), models::judge_by(classifier_));
   const models::Answer answer = classifier_.classify(prepared.pixels);
+  const std::string reduced =
+      image.reduction > 1 ? "a large JPEG: " + data::reduction_text(image.reduction) : "";
   nlohmann::ordered_json event = json_event("read", {{"label", answer.ranking.front()},
                                                      {"probabilities", answer.probabilities},
                                                      {"unsure", answer.unsure},
                                                      {"inverted", prepared.inverted},
-                                                     {"left_out", prepared.left_out.count()}});
+                                                     {"left_out", prepared.left_out.count()},
+                                                     {"reduced", reduced}});
   std::string bytes(prepared.pixels.begin(), prepared.pixels.end());
   for (const std::size_t layer : visible_) {
     event["scales"].push_back(append_bytes(bytes, classifier_.activation(layer)));

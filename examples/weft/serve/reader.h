@@ -21,9 +21,10 @@ class Reader {
   // The model as a line of JSON: its name, its classes, and its layers with their shapes.
   std::string describe() const;
 
-  // Reads the digit in a picture file. One line of JSON holds the probability of each class and
-  // the `scale` of each layer. Bytes follow: the pixels that the network saw (0 background, 255
-  // ink), then the output of each layer of describe(), as 128 + 127 * value / scale.
+  // Reads the digit in a picture file. One line of JSON holds the probability of each class, the
+  // `scale` of each layer, and in `reduced` how a large JPEG was read. Bytes follow: the pixels
+  // that the network saw (0 background, 255 ink), then the output of each layer of describe(), as
+  // 128 + 127 * value / scale.
   // Throws data when the bytes are no picture, or no ink is found. May be called by many threads.
   std::string read(std::span<const std::uint8_t> picture);
 

@@ -179,15 +179,22 @@ std::string curves_svg(const std::vector<models::EpochRecord>& history, std::str
 }
 
 std::vector<std::string> curve_panels(const std::vector<models::EpochRecord>& history,
-                                      const std::vector<models::StepRecord>& log) {
+                                      const std::vector<models::StepRecord>& log,
+                                      const std::vector<float>& rates) {
   const auto [loss, accuracy] = curves_of(history);
   std::vector<Series> steps = {{"training", Ink::red, {}}};
   for (const models::StepMetrics& metrics : models::step_metrics(log)) {
     steps[0].points.push_back({static_cast<double>(metrics.step), metrics.train.loss, 0});
   }
+  constexpr std::size_t kPoints = 200;
+  std::vector<Series> rate = {{"learning rate", Ink::blue, {}}};
+  for (std::size_t i = 0; i < rates.size(); i += std::max<std::size_t>(1, rates.size() / kPoints)) {
+    rate[0].points.push_back({static_cast<double>(i + 1), static_cast<double>(rates[i]), 0});
+  }
   return {panel_svg({0, kLossHeading, "epoch"}, loss, 0, 1e30),
           panel_svg({0, kAccuracyHeading, "epoch"}, accuracy, 0, 100),
-          panel_svg({0, "Training loss by step", "step", false}, steps, 0, 1e30)};
+          panel_svg({0, "Training loss by step", "step", false}, steps, 0, 1e30),
+          panel_svg({0, "Learning rate by step", "step", false}, rate, 0, 1e30)};
 }
 
 }  // namespace weft::cli

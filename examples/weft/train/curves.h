@@ -14,8 +14,10 @@ namespace weft::cli {
 // binomial standard error.
 std::string curves_svg(const std::vector<models::EpochRecord>& history, std::string_view title);
 
-// The same as separate pictures for a page: loss, accuracy, and the training loss by step.
+// The same as separate pictures for a page: loss and accuracy, and by step the training loss and
+// the learning rate, of which `rates` has that of each step.
 std::vector<std::string> curve_panels(const std::vector<models::EpochRecord>& history,
-                                      const std::vector<models::StepRecord>& log);
+                                      const std::vector<models::StepRecord>& log,
+                                      const std::vector<float>& rates);
 
 }  // namespace weft::cli

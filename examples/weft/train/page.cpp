@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "data/picture/image.h"
+#include "data/versions/build_info.h"
+#include "engine/extent.h"
 #include "engine/text.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/output/plot.h"
@@ -170,21 +172,41 @@ Pairs results(const models::Calibration& calibration, const models::Evaluation& 
   return pairs;
 }
 
-Pairs recipe(const TrainFacts& facts) {
+Pairs recipe(const TrainFacts& facts, const std::string& data_checksum) {
   const models::TrainConfig& config = facts.config;
   return {{"model",
            fmt::format("{}, {} parameters", config.network.name, format_count(facts.parameters))},
-          {"data", fmt::format("{}, {}", facts.dataset.name, facts.dataset.source)},
+          {"data", fmt::format("{}, {}; checksum {}", facts.dataset.name, facts.dataset.source,
+                               data_checksum)},
           {"recipe", models::text_of(config, "Recipe")},
           {"augmentation", models::text_of(config, "Augmentation")},
           {"device", device_text(facts.device)}};
 }
 
-std::string command() {
-  const std::vector<std::string> words = command_line();
-  std::string line = shell_word(program_name());
-  for (std::size_t i = 1; i < words.size(); ++i) line += " " + shell_word(words[i]);
-  return line;
+// Each command that worked on the run, with what it ran on.
+std::string sessions_section(const std::vector<models::RunSession>& sessions) {
+  std::string section;
+  for (const models::RunSession& session : sessions) {
+    const BuildInfo build{session.version, session.commit, session.commit_date};
+    section +=
+        "<pre>" + html_text(session.command) + "</pre>\n" +
+        table_of({{"begun", session.started},
+                  {"took", format_duration(session.seconds)},
+                  {"images per second", format_count(std::llround(session.images_per_second()))},
+                  {"device", session.device},
+                  {"CPU threads", fmt::format("{}", session.threads)},
+                  {"host", session.host},
+                  {"Weft", build.text()}});
+  }
+  return section;
+}
+
+std::string settings_table(const models::TrainConfig& config) {
+  Pairs pairs;
+  for (const auto& [name, value] : models::settings_of(config)) {
+    if (name != "definition" && name != "schema_version") pairs.emplace_back(name, value);
+  }
+  return table_of(pairs);
 }
 
 }  // namespace
@@ -195,7 +217,12 @@ std::string report_page(const TrainFacts& facts, const models::Trainer& trainer,
   const std::string title =
       html_text(fmt::format("{} on {}", facts.config.network.name, facts.config.dataset));
   std::string curves;
-  for (const std::string& panel : curve_panels(trainer.history(), trainer.log())) curves += panel;
+  const std::vector<float> rates =
+      models::tabulate(facts.config.schedule, facts.config.epochs,
+                       divide_up(facts.train_images, facts.config.batch_size));
+  for (const std::string& panel : curve_panels(trainer.history(), trainer.log(), rates)) {
+    curves += panel;
+  }
   std::string page = fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{2}\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -212,9 +239,10 @@ std::string report_page(const TrainFacts& facts, const models::Trainer& trainer,
           "<div class=\"wide\">" + scores_table(evaluation, classes) + "</div>\n");
   section("Its worst mistakes", "<p>The wrong answers with the highest probability.</p>\n" +
                                     mistakes(evaluation, facts.dataset.test, classes));
-  section("The recipe", table_of(recipe(facts)));
-  section("The command", "<pre>" + html_text(command()) + "</pre>\n");
-  section("All settings", "<pre>" + html_text(models::to_json(facts.config)) + "</pre>\n");
+  section("The recipe", table_of(recipe(facts, model.info.origin.data)));
+  section(trainer.sessions().size() == 1 ? "The command" : "The commands",
+          sessions_section(trainer.sessions()));
+  section("All settings", settings_table(facts.config));
   return page + "</body>\n</html>\n";
 }
 

@@ -8,7 +8,8 @@
 
 namespace weft::cli {
 
-// Curves, confusion matrix, scores per class, the worst mistakes, the recipe and the command. The
+// Curves, confusion matrix, scores per class, the worst mistakes, the recipe, the commands and all
+// settings. The
 // page needs nothing from outside, and follows the reader's colour scheme and width.
 std::string report_page(const TrainFacts& facts, const models::Trainer& trainer,
                         const models::Model& model, const models::Evaluation& evaluation);

@@ -200,7 +200,7 @@ class GemmWork final : public ProblemWork<problems::Gemm> {
   Array<float>& bias_ = input("bias", random_values(of_layer(p.dims.n), seed() + 2), 1);
   Array<float>& mask_ = input("mask", random_values(of_layer(p.dims.m* p.dims.n), seed() + 3), 1);
   Array<float>& row_sums_ =
-      input("row_sums", std::vector<float>(static_cast<std::size_t>(of_layer(p.dims.m))), 1);
+      updated("row_sums", std::vector<float>(static_cast<std::size_t>(of_layer(p.dims.m))), 1);
   std::vector<Sample> exact_;  // computed when first needed
 };
 

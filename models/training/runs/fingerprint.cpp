@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 namespace weft::models {
 
 namespace {
 
-std::uint64_t mix(std::uint64_t hash, const std::vector<std::uint8_t>& bytes) {
+std::uint64_t mix(std::uint64_t hash, std::span<const std::uint8_t> bytes) {
   // FNV-1a over 64-bit words: a changed word always changes the sum.
   std::size_t at = 0;
   for (; at + 8 <= bytes.size(); at += 8) {

@@ -51,6 +51,13 @@ std::string metrics_csv(const RunState& state) {
   return csv;
 }
 
+// The settings, and where they were used. A --config that reads them passes over the latter.
+std::string config_json(const RunState& state) {
+  auto json = nlohmann::ordered_json::parse(to_json(state.config));
+  json["origin"] = nlohmann::ordered_json::parse(to_json(origin_of(state)));
+  return json_text(json);
+}
+
 std::string progress_json(const RunState& state) {
   const auto epochs_done = static_cast<int>(state.history.size());
   nlohmann::ordered_json json;
@@ -61,6 +68,11 @@ std::string progress_json(const RunState& state) {
   json["finished"] = epochs_done == state.config.epochs;
   json["images_of_next_epoch_done"] = state.totals.rows;
   if (const int best = best_epoch(state.history); best > 0) json["best_epoch"] = best;
+  json["data"] = origin_of(state).data;
+  json["sessions"] = nlohmann::ordered_json::array();
+  for (const RunSession& session : state.sessions) {
+    json["sessions"].push_back(nlohmann::ordered_json::parse(to_json(session)));
+  }
   return json_text(json, 2) + "\n";
 }
 
@@ -184,7 +196,7 @@ void RunDirectory::commit(const Checkpoint& checkpoint, const ModelInfo& info) c
     files.push_back({folder_->directory() / name, std::move(bytes)});
   };
   add(kCheckpointFile, safetensors_bytes(checkpoint_content(checkpoint, *net)));
-  add(kConfigFile, data::bytes_of(to_json(state.config) + "\n"));
+  add(kConfigFile, data::bytes_of(config_json(state) + "\n"));
   add(kMetricsFile, data::bytes_of(metrics_lines(state)));
   add(kTableFile, data::bytes_of(metrics_csv(state)));
   if (state.step > 0) {
@@ -204,6 +216,7 @@ ModelInfo info_after(ModelInfo info, const RunState& state, int epochs, bool is_
   info.network = state.config.network;
   info.dataset = state.config.dataset;
   info.epochs = epochs;
+  info.origin = origin_of(state);
   if (epochs > 0 && is_exact) {
     const EpochRecord& record = state.history[static_cast<std::size_t>(epochs - 1)];
     info.test_accuracy = record.test.accuracy;

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "data/versions/build_info.h"
 #include "engine/names.h"
 #include "models/files/json_fields.h"
 #include "models/files/model_record.h"
@@ -148,6 +150,35 @@ void replace_values(Json& settings, const Json& values, const std::string& where
   }
 }
 
+Json json_of(const RunSession& session) {
+  return {{"command", session.command}, {"version", session.version},
+          {"commit", session.commit},   {"commit_date", session.commit_date},
+          {"host", session.host},       {"device", session.device},
+          {"threads", session.threads}, {"started", session.started},
+          {"seconds", session.seconds}, {"training_seconds", session.training_seconds},
+          {"images", session.images},   {"images_per_second", session.images_per_second()}};
+}
+
+RunSession session_from(const Fields& fields) {
+  RunSession session;
+  session.command = fields.text("command");
+  session.version = fields.text("version");
+  session.commit = fields.text("commit");
+  session.commit_date = fields.text("commit_date");
+  session.host = fields.text("host");
+  session.device = fields.text("device");
+  session.threads = static_cast<int>(fields.integer("threads", 0, INT32_MAX));
+  session.started = fields.text("started");
+  session.seconds = fields.number("seconds");
+  session.training_seconds = fields.number("training_seconds");
+  session.images = fields.integer("images", 0, kMaxCount);
+  return session;
+}
+
+std::string hexadecimal(std::uint64_t checksum) {
+  return fmt::format("{:016x}", checksum);
+}
+
 Json json_of(const EpochRecord& record) {
   Json json = {{"schema_version", kSchemaVersion}, {"event", "epoch"}, {"epoch", record.epoch}};
   json["train"] = json_of(record.train);
@@ -200,13 +231,31 @@ std::string to_json(const EpochRecord& record) {
   return json_text(json_of(record));
 }
 
+std::string to_json(const RunSession& session) {
+  return json_text(json_of(session));
+}
+
+Origin origin_of(const RunState& state) {
+  const BuildInfo& build = build_info();
+  Origin origin{
+      build.version, build.commit, build.commit_date, hexadecimal(state.data.checksum), {}};
+  TrainConfig config = state.config, standard;
+  standard.network = config.network;  // the model tells of that itself
+  config.start_from = std::filesystem::path(config.start_from).filename().string();
+  const auto defaults = settings_of(standard);
+  for (auto& setting : settings_of(config)) {
+    if (std::ranges::count(defaults, setting) == 0) origin.settings.push_back(std::move(setting));
+  }
+  return origin;
+}
+
 std::string to_json(const RunState& state) {
   Json json;
   json["schema_version"] = kSchemaVersion;
   json["config"] = json_of(state.config);
   json["data"] = {{"train_images", state.data.train_images},
                   {"test_images", state.data.test_images},
-                  {"checksum", fmt::format("{:016x}", state.data.checksum)}};
+                  {"checksum", hexadecimal(state.data.checksum)}};
   json["step"] = state.step;
   json["totals"] = json_of(state.totals);
   json["partial_seconds"] = state.partial_seconds;
@@ -217,6 +266,7 @@ std::string to_json(const RunState& state) {
     json["log"].push_back(
         {{"step", record.step}, {"lr", record.lr}, {"totals", json_of(record.totals)}});
   }
+  for (const RunSession& session : state.sessions) json["sessions"].push_back(json_of(session));
   return json_text(json);
 }
 
@@ -224,7 +274,8 @@ TrainConfig train_config_from_json(std::string_view text, const TrainConfig& sta
                                    const std::string& where) {
   check_json(text, {}, where);
   Json settings = json_of(start);
-  const Json values = Json::parse(text);
+  Json values = Json::parse(text);
+  if (values.is_object()) values.erase("origin");  // what a config.json tells besides
   // The name of a built-in network is all of its definition.
   if (values.is_object() && values.contains("network")) settings["definition"] = "";
   replace_values(settings, values, where);
@@ -257,6 +308,11 @@ RunState run_state_from_json(std::string_view text, const std::string& where) {
     state.history.push_back(record_from({record, where + ": history"}));
     if (state.history.back().epoch != static_cast<int>(state.history.size())) {
       fields.fail("the epochs of the history are not 1, 2, 3, ...");
+    }
+  }
+  if (fields.has("sessions")) {
+    for (const Json& session : fields.array("sessions")) {
+      state.sessions.push_back(session_from({session, where + ": sessions"}));
     }
   }
   if (!fields.has("log")) return state;  // an older run

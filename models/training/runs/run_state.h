@@ -7,14 +7,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/timer.h"
 #include "kernels/loss/loss.h"
 #include "models/answers/metrics.h"
 #include "models/model.h"
 #include "models/training/runs/fingerprint.h"
+#include "models/training/runs/run_session.h"
 #include "models/training/train_config.h"
 
 namespace weft::models {
@@ -25,15 +28,32 @@ struct RunState {
   DataFingerprint data;
   std::vector<EpochRecord> history;
   std::vector<StepRecord> log;
-  std::int64_t step = 0;         // steps done; within an epoch when the run was interrupted
-  kernels::MetricTotals totals;  // of the steps done in that epoch
-  double partial_seconds = 0;    // spent on them
+  std::vector<RunSession> sessions;  // in the order of time; older runs have none
+  std::int64_t step = 0;             // steps done; within an epoch when the run was interrupted
+  kernels::MetricTotals totals;      // of the steps done in that epoch
+  double partial_seconds = 0;        // spent on them
+};
+
+// Keeps the times of the session that a run is in.
+class SessionWatch {
+ public:
+  // Adds the session to the run.
+  void begin(RunState& run, RunSession session);
+  // Brings its times up to what the run has done; nothing before begin(). Returns all sessions.
+  const std::vector<RunSession>& tell(RunState& run) const;
+
+ private:
+  std::optional<Timer> since_begin_;
+  RunSession before_;  // images and seconds of the sessions before
 };
 
 // One line each, without the newline.
 std::string to_json(const TrainConfig& config);
 std::string to_json(const EpochRecord& record);  // "event": "epoch"
 std::string to_json(const RunState& state);
+std::string to_json(const RunSession& session);
+// What the model of a run tells of where it comes from: the same wherever the same command runs.
+Origin origin_of(const RunState& state);
 
 // The settings of `start`, but for those that the text has: that of a config.json, or part of it.
 TrainConfig train_config_from_json(std::string_view text, const TrainConfig& start,

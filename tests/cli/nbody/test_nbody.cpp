@@ -74,9 +74,76 @@ TEST_F(Nbody, ReadsAndWritesFiles) {
                              "cpu", "--frames", "0", "--save", "next.npy"});
   ASSERT_EQ(next.exit_code, 0) << next.err;
   EXPECT_EQ(files("runs/nbody-final-1"),
-            (std::vector<std::string>{"checkpoint.safetensors", "energy.csv", "final.npy"}));
+            (std::vector<std::string>{"checkpoint.safetensors", "energy.csv", "final.npy",
+                                      "orbits.csv"}));
   EXPECT_TRUE(read("next.npy") == read("runs/nbody-final-1/final.npy"));
   EXPECT_EQ(read("next.npy").size(), 128u + 2 * 7 * 8);
+}
+
+TEST_F(Nbody, UnitsOrbitsAndSnapshotsAreThoseOfAstronomers) {
+  // The earth and Jupiter around the sun.
+  write("sun.csv",
+        "id,x,y,z,vx,vy,vz,mass\n0,0,0,0,0,0,0,1\n1,1,0,0,0,6.2831,0,3e-06\n"
+        "2,0,5.2044,0,-2.7546,0,0,0.000955\n");
+  const std::vector<std::string> common = {
+      "nbody", "--start",      "sun.csv", "--units", "astronomical", "--softening", "1e-6",
+      "--dt",  "0.002",        "--steps", "100",     "--device",     "cpu",         "--frames",
+      "3",     "--image-size", "64"};
+  std::vector<std::string> text = common, json = common;
+  text.insert(text.end(), {"--snapshots", "3", "--out", "run"});
+  json.insert(json.end(), {"--json", "--out", "json"});
+  const Outcome outcome = weft(text);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  for (const char* part : {"Orbits around body 0", "0.002 years", "semi-major axis", "G = 39.4769",
+                           "snapshots", "snapshot_*", "3, run/frame_*.png"}) {
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+  }
+  for (const char* name :
+       {"snapshot_0001.csv", "snapshot_0002.npy", "snapshot_0003.csv", "orbits.csv"}) {
+    EXPECT_TRUE(fs::exists(folder() / "run" / name)) << name;
+  }
+  EXPECT_FALSE(fs::exists(folder() / "run/snapshot_0004.csv"));
+  EXPECT_EQ(read("run/snapshot_0001.csv"), read("sun.csv"));
+  EXPECT_TRUE(read("run/snapshot_0003.npy") == read("run/final.npy"));
+  const nlohmann::json end = json_lines(weft(json).out).back();
+  ASSERT_EQ(end.at("orbits").size(), 2u);
+  EXPECT_NEAR(end.at("orbits")[0].at("semi_major").get<double>(), 1, 1e-3);
+  EXPECT_NEAR(end.at("orbits")[0].at("period").get<double>(), 1, 2e-3);
+  EXPECT_NEAR(end.at("orbits")[1].at("semi_major").get<double>(), 5.2, 0.1);
+  EXPECT_EQ(end.at("frames"), 3);
+
+  // A snapshot goes on as the run does.
+  const Outcome rest = weft({"nbody", "--start", "run/snapshot_0002.csv", "--units", "astronomical",
+                             "--softening", "1e-6", "--dt", "0.002", "--steps", "50", "--device",
+                             "cpu", "--frames", "0", "--out", "rest"});
+  ASSERT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_TRUE(read("rest/final.npy") == read("run/final.npy"));
+
+  // In the wrong units it says so.
+  std::vector<std::string> wrong = common;
+  wrong[4] = "si";
+  wrong.insert(wrong.end(), {"--out", "wrong"});
+  const Outcome doubt = weft(wrong);
+  EXPECT_NE(doubt.err.find(
+                "gravity is too weak to matter to these bodies (--units astronomical would fit)"),
+            std::string::npos)
+      << doubt.err;
+  expect_error(weft({"nbody", "--units", "si", "--gravity", "2"}), 2,
+               "--units and --gravity: either says the constant of gravity");
+  expect_error(weft({"nbody", "--units", "miles"}), 2, "astronomical");
+}
+
+TEST_F(Nbody, AResumedRunCountsItsFramesAndShowsItsEnd) {
+  ASSERT_EQ(small("run", {"--json"}).exit_code, 0);
+  const Outcome longer = go_on("run", {"--steps", "13", "--json"});
+  ASSERT_EQ(longer.exit_code, 0) << longer.err;
+  EXPECT_EQ(json_lines(longer.out).back().at("frames"), 5);  // the next one would be at step 15
+  const Outcome shown = go_on("run", {"--steps", "14"});
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_NE(shown.out.find("5, run/frame_*.png"), std::string::npos) << shown.out;
+  // Its end is drawn, although it has no frame: blocks of the picture for the terminal.
+  EXPECT_GT(lines_of(shown.out).size(), 30u) << shown.out;
 }
 
 // A million short steps: the body is where its speed leads it, the time is that of the steps, and

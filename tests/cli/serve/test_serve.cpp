@@ -4,6 +4,7 @@
 #include <future>
 
 #include "tests/cli/serve/serve.h"
+#include "tests/e2e/photograph.h"
 
 namespace weft::test {
 namespace {
@@ -59,6 +60,22 @@ TEST_F(Serve, SaysWhatPredictSays) {
       positive += y > 0 ? 1 : 0;
     }
     EXPECT_GT(positive, 0);
+  }
+}
+
+TEST_F(Serve, SaysThatALargeJpegWasReduced) {
+  if (!data::reads_large_jpeg()) GTEST_SKIP() << "built without libjpeg-turbo";
+  for (const std::int64_t width : {8000, 8200}) {
+    constexpr std::int64_t kHeight = 1200, kInkFrom = 300, kInkWidth = 100, kLeft = 4000;
+    data::Bytes rgb(static_cast<std::size_t>(3 * width * kHeight), 230);
+    for (std::int64_t y = kInkFrom; y < kHeight - kInkFrom; ++y) {
+      std::fill_n(rgb.begin() + 3 * (y * width + kLeft), 3 * kInkWidth, 20);
+    }
+    const auto [answer, bytes] =
+        parts(read_picture(bytes_of(encode_jpeg(rgb, width, kHeight, 85))));
+    EXPECT_EQ(answer.at("reduced"), width > data::kMaxImageSide
+                                        ? "a large JPEG: it is read at half of its width and height"
+                                        : "");
   }
 }
 

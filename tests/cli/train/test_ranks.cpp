@@ -96,12 +96,14 @@ class RanksTest : public ProgramTest {
 };
 
 TEST_F(RanksTest, DevicesFollowOneRank) {
-  const Outcome one = train("one", {}), two = train("two", {"--devices", "2"});
+  // At the default learning rate a difference in rounding may grow to a tenth of the loss.
+  const Outcome one = train("one", {"--lr", "0.01"});
+  const Outcome two = train("two", {"--lr", "0.01", "--devices", "2"});
   ASSERT_EQ(two.exit_code, 0) << two.err;
   EXPECT_EQ(last(two, "start")["ranks"], 2);
-  EXPECT_NEAR(loss_of(two), loss_of(one), 0.1 * loss_of(one));
+  EXPECT_NEAR(loss_of(two), loss_of(one), 0.001 * loss_of(one));
   EXPECT_NEAR(last(two, "end")["test_accuracy"].get<double>(),
-              last(one, "end")["test_accuracy"].get<double>(), 0.01);
+              last(one, "end")["test_accuracy"].get<double>(), 0.002);
   EXPECT_EQ(two.err, one.err) << "other ranks say nothing";
   for (const char* file : {"config.json", "metrics.jsonl", "model.safetensors", "report.html"}) {
     EXPECT_TRUE(fs::exists(folder() / "two" / file)) << file;
