@@ -23,9 +23,9 @@
 
 #ifdef WEFT_WITH_WEBP
 #include <webp/decode.h>
+#endif
 
 #include "engine/error.h"
-#endif
 
 namespace weft::data {
 
