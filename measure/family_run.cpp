@@ -2,6 +2,8 @@
 // A family's bench: of each problem the variants and the yardsticks take turns, and then each is
 // checked.
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "engine/error.h"
 #include "engine/extent.h"
@@ -70,6 +72,7 @@ std::vector<double> take_turn(Contender& one, const TimingOptions& options,
     } while (total < wanted && wall.seconds() < 4 * wanted);
     return taken;
   };
+  std::this_thread::sleep_for(std::chrono::duration<double>(options.rest));
   std::vector<double> seconds =
       samples(*one.sampler, options.seconds, options.warm_up, &one.row.gpu);
   if (one.warm != nullptr) {
@@ -110,10 +113,12 @@ void take_turns(Work& work, std::vector<Contender>& all, const TimingOptions& op
     Contender& one = all[i];
     TimingOptions own = options;
     own.graph = options.graph && !work.one_by_one;
-    // Tensor cores draw all the power that a GPU may, and the clock follows within some time.
-    constexpr double kClockFollows = 0.03;
-    if (stream.device().is_cuda() && work.by_flops && one.variant.arithmetic != Arithmetic::fp32) {
-      own.warm_up = kClockFollows;
+    // At its power limit a GPU slows its clock within a tenth of a second, and then speeds it up as
+    // slowly. So each turn begins from rest, and large work is timed at the clock that lasts.
+    constexpr double kRest = 0.03, kClockFollows = 0.1, kLargeFlops = 1e11;
+    if (stream.device().is_cuda() && work.by_flops) {
+      own.rest = kRest;
+      if (work.flops >= kLargeFlops) own.warm_up = kClockFollows;
     }
     guarded(one.row, [&] {
       if (!calls[i].call) return;

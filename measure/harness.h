@@ -38,6 +38,7 @@ struct TimingOptions {
   double seconds = 0.2;  // at least, in all samples of one timing
   int samples = 30;      // at least, unless they take longer than four times `seconds`
   bool graph = true;     // where the calls can be captured; else the host queues them one by one
+  double rest = 0;       // seconds of nothing before the first call of a turn
   double warm_up = 0;    // seconds of calls before the first sample
   int rounds = 7;        // where several things take turns
 };

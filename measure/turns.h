@@ -4,6 +4,7 @@
 // far a figure can be trusted.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -36,5 +37,13 @@ struct Repeats {
 // follows the same other. `before` is called before each round.
 std::vector<Repeats> alternate(const std::vector<Turn>& all, int rounds,
                                const std::function<void()>& before = {});
+
+struct Fastest {
+  std::size_t index;
+  double seconds;  // its median
+};
+// The one with the least median of five turns. Those that fail are passed over; throws device where
+// all do.
+Fastest fastest_of(const std::vector<Turn>& all);
 
 }  // namespace weft::measure

@@ -175,7 +175,6 @@ struct LtProduct {
   // Lets every algorithm that was recommended take turns, and keeps the fastest, which takes
   // `least` seconds.
   void choose_best(GemmWork& work) {
-    constexpr int kRounds = 5;
     std::vector<Turn> turns;
     for (std::size_t i = 0; i < found.size(); ++i) {
       turns.push_back([&, i] {
@@ -185,16 +184,9 @@ struct LtProduct {
             measure(call, work.sets, {0.004, 5}, work.context.stream).median};
       });
     }
-    std::size_t best = 0;
-    const std::vector<Repeats> taken = alternate(turns, kRounds);
-    for (std::size_t i = 0; i < taken.size(); ++i) {
-      if (!taken[i].error.empty()) continue;  // recommended, but refused
-      const double seconds = interval_of(taken[i].turns).median;
-      if (seconds < least) best = i;
-      least = std::min(seconds, least);
-    }
-    if (least == HUGE_VAL) throw Error(ErrorKind::device, "cublasLt refuses what it recommends");
-    chosen = best;
+    const Fastest best = fastest_of(turns);
+    chosen = best.index;
+    least = best.seconds;
   }
 
   // Says which algorithm was kept.

@@ -1,55 +1,62 @@
 // SPDX-License-Identifier: MIT
 // cuDNN at convolution (the fastest algorithm that it finds, in fp32 and in tf32) and softmax,
 // all in NCHW.
+#include <algorithm>
+
 #include "bench/peers/cudnn_state.h"
 #include "kernels/conv/problem.h"
 #include "kernels/softmax/problem.h"
 #include "measure/problem_work.h"
+#include "measure/turns.h"
 
 namespace weft::measure {
 namespace {
 
-// The best of the algorithms in `found` that succeeded; cuDNN sorts them by time.
-template <class Performance>
-void choose(CudnnState& state, const Performance* found, int count, cudnnMathType_t math,
-            const Stream& stream) {
-  for (int i = 0; i < count; ++i) {
-    if (found[i].status != CUDNN_STATUS_SUCCESS) continue;
-    // An fp32 yardstick must not round to tf32 in silence.
-    if (math == CUDNN_FMA_MATH && found[i].mathType != CUDNN_FMA_MATH &&
-        found[i].mathType != CUDNN_DEFAULT_MATH) {
-      continue;
-    }
-    state.algorithm = static_cast<int>(found[i].algo);
-    state.workspace = Tensor(Shape{static_cast<std::int64_t>(found[i].memory)}, DType::u8, stream);
-    return;
-  }
-  throw Error(ErrorKind::device, "cuDNN found no algorithm");
-}
+// The algorithms of one pass, as cuDNN found them.
+struct Algorithms {
+  std::vector<int> numbers;
+  std::size_t workspace = 0;  // bytes, of the one that needs the most
 
-void find_algorithm(CudnnState& s, kernels::ConvPass pass, cudnnMathType_t math,
-                    const Stream& stream) {
+  template <class Performance>
+  void add(const Performance* found, int count, cudnnMathType_t math) {
+    for (int i = 0; i < count; ++i) {
+      if (found[i].status != CUDNN_STATUS_SUCCESS) continue;
+      // An fp32 yardstick must not round to tf32 in silence.
+      if (math == CUDNN_FMA_MATH && found[i].mathType != CUDNN_FMA_MATH &&
+          found[i].mathType != CUDNN_DEFAULT_MATH) {
+        continue;
+      }
+      numbers.push_back(static_cast<int>(found[i].algo));
+      workspace = std::max(workspace, found[i].memory);
+    }
+  }
+};
+
+Algorithms find_algorithms(CudnnState& s, kernels::ConvPass pass, cudnnMathType_t math) {
   constexpr int kMost = 8;
+  constexpr const char* kWhat = "try its algorithms";
+  Algorithms all;
   int count = 0;
   if (pass == kernels::ConvPass::forward) {
     cudnnConvolutionFwdAlgoPerf_t found[kMost];
     check(
         cudnnFindConvolutionForwardAlgorithm(s.handle, s.x, s.w, s.conv, s.y, kMost, &count, found),
-        "try its algorithms");
-    choose(s, found, count, math, stream);
+        kWhat);
+    all.add(found, count, math);
   } else if (pass == kernels::ConvPass::backward_data) {
     cudnnConvolutionBwdDataAlgoPerf_t found[kMost];
     check(cudnnFindConvolutionBackwardDataAlgorithm(s.handle, s.w, s.y, s.conv, s.x, kMost, &count,
                                                     found),
-          "try its algorithms");
-    choose(s, found, count, math, stream);
+          kWhat);
+    all.add(found, count, math);
   } else {
     cudnnConvolutionBwdFilterAlgoPerf_t found[kMost];
     check(cudnnFindConvolutionBackwardFilterAlgorithm(s.handle, s.x, s.y, s.conv, s.w, kMost,
                                                       &count, found),
-          "try its algorithms");
-    choose(s, found, count, math, stream);
+          kWhat);
+    all.add(found, count, math);
   }
+  return all;
 }
 
 PeerCall bind_conv(Work& work, cudnnMathType_t math) {
@@ -69,7 +76,8 @@ PeerCall bind_conv(Work& work, cudnnMathType_t math) {
                                         CUDNN_DATA_FLOAT),
         "describe a convolution");
   check(cudnnSetConvolutionMathType(s->conv, math), "choose its arithmetic");
-  find_algorithm(*s, conv->p.pass, math, stream);
+  const Algorithms all = find_algorithms(*s, conv->p.pass, math);
+  s->workspace = Tensor(Shape{static_cast<std::int64_t>(all.workspace)}, DType::u8, stream);
   const Call call = [=, &x, &y, &w](int set) {
     const float one = 1, zero = 0;
     void* scratch = s->workspace.raw();
@@ -91,7 +99,16 @@ PeerCall bind_conv(Work& work, cudnnMathType_t math) {
             "convolve backward");
     }
   };
-  return {call, {}};
+  std::vector<Turn> turns;
+  for (const int number : all.numbers) {
+    turns.push_back([&s = *s, &call, conv, number] {
+      s.algorithm = number;
+      return std::vector<double>{
+          measure(call, conv->sets, {0.004, 5}, conv->context.stream).median};
+    });
+  }
+  s->algorithm = all.numbers[fastest_of(turns).index];
+  return {call, {}, str("algorithm ", s->algorithm)};
 }
 
 PeerCall bind_softmax(Work& work) {

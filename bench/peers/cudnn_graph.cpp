@@ -144,19 +144,21 @@ class GraphConv {
     static std::map<std::string, std::size_t> fastest;
     const std::string key = str(p_.text(), forms_[0].bf16 ? ", bf16" : ", tf32");
     if (const auto known = fastest.find(key); known != fastest.end()) return use(known->second);
-    double best = 0;
+    std::vector<Turn> turns;
+    std::vector<std::size_t> usable;
     for (std::size_t i = 0; i < engines_.size(); ++i) {
       if (!use(i)) continue;
-      try {
+      turns.push_back([this, i] {
+        use(i);
         Sampler sampler([this](int set) { call(set); }, work_.sets, {0, 1}, stream_);
-        const double seconds = timing_of(sampler.take(3)).median;
-        if (fastest.contains(key) && seconds >= best) continue;
-        best = seconds;
-        fastest[key] = i;
-      } catch (const Error&) {  // an engine that refuses to run is no candidate
-      }
+        return sampler.take(3);
+      });
+      usable.push_back(i);
     }
-    return fastest.contains(key) && use(fastest[key]);
+    if (turns.empty()) return false;
+    const std::size_t best = usable[fastest_of(turns).index];
+    fastest[key] = best;
+    return use(best);
   }
   void call(int set) {
     std::vector<void*> pointers;

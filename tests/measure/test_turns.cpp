@@ -108,4 +108,16 @@ TEST(Alternate, WhatFailsTakesNoFurtherTurn) {
 }
 
 }  // namespace
+TEST(FastestOf, TakesTheLeastMedianOfThoseThatRun) {
+  const auto taking = [](double seconds) { return [=] { return std::vector<double>{seconds}; }; };
+  const Turn fails = []() -> std::vector<double> { throw Error(ErrorKind::device, "refused"); };
+  int turns = 0;
+  const Turn mostly_slow = [&] { return std::vector<double>{++turns == 1 ? 0.1 : 5.0}; };
+  const Fastest best = fastest_of({taking(3), fails, taking(2), mostly_slow});
+  EXPECT_EQ(best.index, 2u);
+  EXPECT_EQ(best.seconds, 2);
+  EXPECT_THROW(fastest_of({fails, fails}), Error);
+  EXPECT_THROW(fastest_of({}), Error);
+}
+
 }  // namespace weft::measure
