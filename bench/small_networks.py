@@ -6,10 +6,11 @@
     bench/small_networks.py measure --weft build/cuda/weft runs/small/99-2950.net --seeds 30
 
 `search` draws networks of convolutions, also separable ones, batch norm, pooling and a last layer with at most as many parameters as the
-smallest that was published, trains each with one seed on 50,000 images, and goes on with the better half of each round,
-judged by the other 10,000 (--val-split): by how far they are above the goal, and then by their size. Test images decide
-nothing. It writes the smallest networks whose mean reached the goal. `measure` then trains one on all images for many seeds,
-and prints mean, standard deviation and lowest of the test accuracy. Flags after `--` go to `weft train`.
+smallest that was published, and trains each on 50,000 images for a quarter of the epochs. It goes on with the better quarter for all
+epochs, a seed in each round, and with the better half of each round, judged by the other 10,000 images (--val-split): by whether the mean
+is above the goal, and then by their size. Test images decide nothing. It writes the smallest networks whose mean reached the goal. `measure` then trains one on all images for many seeds,
+and prints mean, standard deviation and lowest of the test accuracy. Flags after `--` go to `weft train` instead of those of the goal, which
+the first line of a file tells.
 """
 import argparse
 import concurrent.futures
@@ -22,8 +23,13 @@ import sys
 import tempfile
 import time
 
+COMMAND = "weft train --model"
 PUBLISHED = {"98": 575, "99": 3888, "99.5": 8900}  # parameters
-TRAINING = ["--epochs", "40", "--batch-size", "128", "--lr", "0.1", "--weight-decay", "0.00001"]
+TRAINING = {  # flags of `weft train`: the more parameters, the more there is to hold back
+    "98": "--epochs 60 --batch-size 128 --lr 0.1 --weight-decay 0.00001 --ema 0.998".split(),
+    "99": "--epochs 60 --batch-size 128 --lr 0.1 --weight-decay 0.00001 --ema 0.998 --crop 1".split(),
+    "99.5": "--epochs 80 --batch-size 128 --lr 0.1 --weight-decay 0.00002 --ema 0.998 --augment".split(),
+}
 
 
 def text_of(stages, head):
@@ -68,7 +74,7 @@ def draw(rng, most):
             filters = round(filters * rng.uniform(1, 1.9))
         head = rng.choice(["global_avg_pool", "global_avg_pool", "global_max_pool", ""])
         if 0.75 * most <= parameters_of(stages, head) <= most:
-            return stages, head
+            return tuple(stages), head
 
 
 def run(weft, device, path, seed, flags):
@@ -90,10 +96,11 @@ def run(weft, device, path, seed, flags):
 def search(options):
     goal, most = float(options.goal) / 100, options.parameters or PUBLISHED[options.goal]
     rng, begin, found = random.Random(options.seed), time.perf_counter(), {}
-    flags = [*TRAINING, *options.flags, "--val-split", "0.16667"]
+    training = options.flags or TRAINING[options.goal]
+    flags = [*training, "--val-split", "0.16667"]
     options.out.mkdir(parents=True, exist_ok=True)
 
-    def train(key, seed):
+    def train(key, seed, flags):
         if time.perf_counter() - begin > options.seconds:
             return None
         with tempfile.TemporaryDirectory() as folder:
@@ -101,42 +108,48 @@ def search(options):
             path.write_text(text_of(*key))
             return run(options.weft, options.device, path, seed, flags)[0]
 
+    def train_all(keys, seed, flags):
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            accuracies = pool.map(lambda key: train(key, seed, flags), keys)
+            return [(key, accuracy) for key, accuracy in zip(keys, accuracies) if accuracy is not None]
+
     def order(key):
         mean = statistics.mean(found[key])
         return (0, parameters_of(*key)) if mean >= goal else (1, -mean)
 
+    drawn = list(dict.fromkeys(draw(rng, most) for _ in range(options.width)))
+    at = flags.index("--epochs") + 1
+    quick = [*flags[:at], str(max(1, int(flags[at]) // 4)), *flags[at + 1:]]
+    alive = [key for key, _ in sorted(train_all(drawn, 1, quick), key=lambda pair: -pair[1])][:max(4, options.width // 4)]
     seed = 0
     while time.perf_counter() - begin < options.seconds:
         seed += 1
-        alive = [draw(rng, most) for _ in range(options.width)] if seed == 1 else \
-            sorted(found, key=order)[:max(4, options.width // 2 ** (seed - 1))]
-        if seed > 1:  # and neighbours of the best, which start from nothing
-            best, head = alive[0]
-            for _ in range(options.width // 4):
-                stages = [(max(2, filters + rng.choice([-2, -1, 0, 0, 1])), *rest) for filters, *rest in best]
-                if (tuple(stages), head) not in found and parameters_of(stages, head) <= most:
-                    alive.append((tuple(stages), head))
-        alive = list(dict.fromkeys((tuple(map(tuple, stages)), head) for stages, head in alive))
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            for key, accuracy in zip(alive, pool.map(lambda key: train(key, seed), alive)):
-                if accuracy is not None:
-                    found.setdefault(key, []).append(accuracy)
+        for key, accuracy in train_all(alive, seed, flags):
+            found.setdefault(key, []).append(accuracy)
+        alive = sorted(found, key=order)[:max(4, options.width // 4 // 2 ** seed)]
+        best, head = alive[0]  # and neighbours of the best, which start from nothing
+        for _ in range(options.width // 8):
+            stages = tuple((max(2, filters + rng.choice([-2, -1, 0, 0, 1])), *rest) for filters, *rest in best)
+            if (stages, head) not in found and (stages, head) not in alive and parameters_of(stages, head) <= most:
+                alive.append((stages, head))
     print(f"{'parameters':>10} {'seeds':>5} {'mean of the held-out':>21}")
     for key in sorted(found, key=order)[:options.keep]:
         mean, size = statistics.mean(found[key]), parameters_of(*key)
         print(f"{size:>10} {len(found[key]):>5} {100 * mean:>19.3f} %" + ("" if mean >= goal else "  below the goal"))
         if mean >= goal and len(found[key]) > 1:
-            (options.out / f"{options.goal}-{size}.net").write_text(f"# {size} parameters.\n" + text_of(*key))
+            name = f"{options.goal}-{size}.net"
+            words = f"# {size} parameters. {COMMAND} {name} {' '.join(training)}\n"
+            (options.out / name).write_text(words + text_of(*key))
 
 
 def measure(options):
-    flags = [*TRAINING, *options.flags]
+    first = options.network.read_text().splitlines()[0]
+    flags = options.flags or first.split(COMMAND)[1].split()[1:]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         accuracies = list(pool.map(lambda seed: run(options.weft, options.device, options.network, seed, flags)[1],
                                    range(1, options.seeds + 1)))
     deviation = f"{100 * statistics.stdev(accuracies):.3f}" if len(accuracies) > 1 else ""
-    print(json.dumps({"network": options.network.name, "command": " ".join(["weft train --model", options.network.name, *TRAINING,
-                                                                           *options.flags]),
+    print(json.dumps({"network": options.network.name, "command": " ".join([COMMAND, options.network.name, *flags]),
                       "seeds": len(accuracies), "mean": statistics.mean(accuracies), "deviation": deviation,
                       "lowest": min(accuracies), "test_accuracy": accuracies}))
 
@@ -152,7 +165,7 @@ def main():
     one.add_argument("--goal", choices=PUBLISHED, required=True)
     one.add_argument("--parameters", type=int, default=0, help="at most; 0: the smallest that was published")
     one.add_argument("--seconds", type=float, default=540)
-    one.add_argument("--width", type=int, default=64, help="networks of the first round")
+    one.add_argument("--width", type=int, default=96, help="networks of the first round")
     one.add_argument("--keep", type=int, default=10, help="networks that are shown")
     one.add_argument("--seed", type=int, default=1, help="of what is drawn")
     one.add_argument("--out", type=pathlib.Path, required=True, help="folder of the .net files")
