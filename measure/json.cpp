@@ -25,6 +25,24 @@ Json json_of(const KernelUsage& kernel) {
           {"limited_by", kernel.limit}};
 }
 
+// Adds what is known of a row that took turns with others.
+void add_turns(Json& json, const Row& row) {
+  const Interval interval = interval_of(row.turns);
+  json["seconds_low"] = interval.low;
+  json["seconds_high"] = interval.high;
+  json["turns"] = row.turns;
+  json["check_seed"] = row.check_seed;
+  json["l2"] = row.l2;
+  json["seconds_warm"] = row.warm_seconds > 0 ? Json(row.warm_seconds) : Json();
+  json["gpu"] = Json();
+  if (row.gpu.readings.empty()) return;
+  const GpuState state = row.gpu.median();
+  json["gpu"] = {{"sm_clock_mhz", state.sm_clock_mhz},
+                 {"power_watts", state.power_watts},
+                 {"temperature", state.temperature},
+                 {"throttled_by", row.gpu.throttled_by()}};
+}
+
 }  // namespace
 
 std::string row_json(const Row& row, const Machine& machine) {
@@ -50,23 +68,7 @@ std::string row_json(const Row& row, const Machine& machine) {
   json["seconds"] = row.timing.median;
   json["seconds_p10"] = row.timing.p10;
   json["seconds_p90"] = row.timing.p90;
-  if (!row.turns.empty()) {
-    const Interval interval = interval_of(row.turns);
-    json["seconds_low"] = interval.low;
-    json["seconds_high"] = interval.high;
-    json["turns"] = row.turns;
-    json["check_seed"] = row.check_seed;
-    json["l2"] = row.l2;
-    json["seconds_warm"] = row.warm_seconds > 0 ? Json(row.warm_seconds) : Json();
-    json["gpu"] = Json();
-    if (!row.gpu.readings.empty()) {
-      const GpuState state = row.gpu.median();
-      json["gpu"] = {{"sm_clock_mhz", state.sm_clock_mhz},
-                     {"power_watts", state.power_watts},
-                     {"temperature", state.temperature},
-                     {"throttled_by", row.gpu.throttled_by()}};
-    }
-  }
+  if (!row.turns.empty()) add_turns(json, row);
   if (!row.yardstick.empty()) {
     json["ratio"] = {{"to", row.yardstick},
                      {"low", row.ratio.low},

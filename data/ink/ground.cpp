@@ -202,20 +202,29 @@ std::optional<float> ground_of_crop(const Plane& picture) {
   return static_cast<float>(ground);
 }
 
-Polarity polarity_of(const Plane& picture) {
-  const float level = flat_level(picture);
-  if (level >= 0) {
-    float low = percentile(picture.values, 0.001), high = percentile(picture.values, 0.999);
-    constexpr float kContrast = 10;                         // grey levels
-    if (std::max(level - low, high - level) < kContrast) {  // small writing has fewer pixels
-      low = percentile(picture.values, 0);
-      high = percentile(picture.values, 1);
-    }
-    return {level - low > high - level};
+namespace {
+
+// Is what differs the most from a level ground darker than it?
+bool dark_ink_on(float level, const Plane& picture) {
+  float low = percentile(picture.values, 0.001), high = percentile(picture.values, 0.999);
+  constexpr float kContrast = 10;                         // grey levels
+  if (std::max(level - low, high - level) < kContrast) {  // small writing has fewer pixels
+    low = percentile(picture.values, 0);
+    high = percentile(picture.values, 1);
   }
-  if (ground_of_crop(picture)) return {true};
-  // Where a window fits, the picture is ground. Strokes and the gaps between them lie between what
-  // the two fillings say; the ground around them tells which of the two they are.
+  return level - low > high - level;
+}
+
+// Where a window fits, the picture is ground. Strokes and the gaps between them lie between what
+// the two fillings say; the ground around them tells which of the two they are.
+struct Fillings {
+  Plane small;          // the picture, with at most kSide pixels a side
+  std::int64_t window;  // pixels of `small`
+  Plane bright, dark;   // strokes filled with what is brighter or darker around them
+  Plane gap;            // between the two, as a share of the light
+  float open;           // a gap below it is ground
+};
+Fillings fill_strokes(const Plane& picture) {
   constexpr std::int64_t kSide = 160;
   const double scale =
       std::min(1.0, static_cast<double>(kSide) /
@@ -223,59 +232,91 @@ Polarity polarity_of(const Plane& picture) {
   const auto scaled = [&](std::int64_t side) {
     return std::max<std::int64_t>(1, std::lround(scale * static_cast<double>(side)));
   };
-  Plane small = resample(picture, scaled(picture.width), scaled(picture.height));
-  if (scale < 0.5) small = window_mean(small, 5);  // without printed rules and noise
-  const std::int64_t window = stroke_window(small, kOpenGround);
-  const Plane bright = closing(small, window, window), dark = opening(small, window, window);
-  Plane gap = difference(bright, dark);
-  const float least_light = std::max(1.0f, kDeepestShade * percentile(bright.values, 0.9));
-  for (std::size_t i = 0; i < gap.values.size(); ++i) {
-    gap.values[i] /= std::max(least_light, bright.values[i]);
+  Fillings f;
+  f.small = resample(picture, scaled(picture.width), scaled(picture.height));
+  if (scale < 0.5) f.small = window_mean(f.small, 5);  // without printed rules and noise
+  f.window = stroke_window(f.small, kOpenGround);
+  f.bright = closing(f.small, f.window, f.window);
+  f.dark = opening(f.small, f.window, f.window);
+  f.gap = difference(f.bright, f.dark);
+  const float least_light = std::max(1.0f, kDeepestShade * percentile(f.bright.values, 0.9));
+  for (std::size_t i = 0; i < f.gap.values.size(); ++i) {
+    f.gap.values[i] /= std::max(least_light, f.bright.values[i]);
   }
-  const float open = 0.3f * percentile(gap.values, 0.995);
-  Plane is_open(small.width, small.height), may_vote(small.width, small.height);
-  for (std::size_t i = 0; i < gap.values.size(); ++i) {
-    is_open.values[i] = gap.values[i] < open ? 1.0f : 0.0f;
-  }
-  // Corners of light and shade at the border are neither, so they vote only when nothing else does.
-  const std::vector<Piece> pieces = connected_pieces(gap, open, open);
+  f.open = 0.3f * percentile(f.gap.values, 0.995);
+  return f;
+}
+
+// 1 for pixels of strokes. Corners of light and shade at the border are none, so they vote only
+// when nothing else does.
+Plane voters_of(const Fillings& f) {
+  Plane may_vote(f.small.width, f.small.height);
+  const std::vector<Piece> pieces = connected_pieces(f.gap, f.open, f.open);
   const auto is_inside = [](const Piece& piece) { return !piece.is_at_border; };
   const bool has_inside = std::any_of(pieces.begin(), pieces.end(), is_inside);
   for (const Piece& piece : pieces) {
     if (has_inside && piece.is_at_border) continue;
     for (const std::size_t at : piece.pixels) may_vote.values[at] = 1;
   }
-  // Only open ground beside a stroke counts, and not its blurred edge.
-  const Plane is_known = window_min(is_open, 5, 5);
-  const Plane ground = mean_where(is_known, small, window / 2 | 1, -1);
+  return may_vote;
+}
+
+struct Votes {
   std::int64_t dark_ink = 0, light_ink = 0;
-  for (std::size_t i = 0; i < gap.values.size(); ++i) {
-    if (!(may_vote.values[i] > 0) || ground.values[i] < 0) continue;
-    const float to_bright = std::fabs(bright.values[i] - ground.values[i]);
-    const float to_dark = std::fabs(dark.values[i] - ground.values[i]);
-    ++(to_bright < to_dark ? dark_ink : light_ink);
+};
+// A pixel of a stroke votes for the filling that the open ground beside it is closer to.
+Votes count_votes(const Fillings& f, const Plane& may_vote) {
+  Plane is_open(f.small.width, f.small.height);
+  for (std::size_t i = 0; i < f.gap.values.size(); ++i) {
+    is_open.values[i] = f.gap.values[i] < f.open ? 1.0f : 0.0f;
   }
+  const Plane is_known = window_min(is_open, 5, 5);  // not the blurred edge of a stroke
+  const Plane ground = mean_where(is_known, f.small, f.window / 2 | 1, -1);
+  Votes votes;
+  for (std::size_t i = 0; i < f.gap.values.size(); ++i) {
+    if (!(may_vote.values[i] > 0) || ground.values[i] < 0) continue;
+    const float to_bright = std::fabs(f.bright.values[i] - ground.values[i]);
+    const float to_dark = std::fabs(f.dark.values[i] - ground.values[i]);
+    ++(to_bright < to_dark ? votes.dark_ink : votes.light_ink);
+  }
+  return votes;
+}
+
+// The edge of a shadow beside the ink makes the vote close. Strokes are thinner than the ground
+// between them and that edge.
+bool thin_ink_is_dark(const Plane& small, const Plane& may_vote) {
+  constexpr std::int64_t kThin = 11;
+  const Plane filled = closing(small, kThin, kThin), cleared = opening(small, kThin, kThin);
+  double thin_dark = 0, thin_light = 0;
+  for (std::size_t i = 0; i < small.values.size(); ++i) {
+    thin_dark += may_vote.values[i] * (filled.values[i] - small.values[i]);
+    thin_light += may_vote.values[i] * (small.values[i] - cleared.values[i]);
+  }
+  return thin_dark >= thin_light;
+}
+
+}  // namespace
+
+Polarity polarity_of(const Plane& picture) {
+  const float level = flat_level(picture);
+  if (level >= 0) return {dark_ink_on(level, picture)};
+  if (ground_of_crop(picture)) return {true};
+  const Fillings fillings = fill_strokes(picture);
+  const Plane may_vote = voters_of(fillings);
+  const auto [dark_ink, light_ink] = count_votes(fillings, may_vote);
   // Paper is more common than anything that is written on in white.
   if (10 * dark_ink > 14 * light_ink) return {true};
   constexpr std::int64_t kEnough = 100;  // votes
   if (light_ink > 3 * dark_ink && light_ink >= kEnough) return {false};
   // Most of a page is paper, which is light; most of a black board is dark.
+  const Plane& small = fillings.small;
   const float darkest = percentile(small.values, 0.005), lightest = percentile(small.values, 0.995);
   const float most = percentile(small.values, 0.5);
   constexpr float kPaper = 0.5f, kBoard = 0.12f;  // of the way from the darkest to the lightest
   constexpr bool kIsOpen = true;
   if (most >= darkest + kPaper * (lightest - darkest)) return {true, kIsOpen};
   if (most <= darkest + kBoard * (lightest - darkest)) return {false, kIsOpen};
-  // The edge of a shadow beside the ink makes the vote close. Strokes are thinner than the ground
-  // between them and that edge.
-  constexpr std::int64_t kThin = 11;
-  const Plane filled = closing(small, kThin, kThin), cleared = opening(small, kThin, kThin);
-  double thin_dark = 0, thin_light = 0;
-  for (std::size_t i = 0; i < gap.values.size(); ++i) {
-    thin_dark += may_vote.values[i] * (filled.values[i] - small.values[i]);
-    thin_light += may_vote.values[i] * (small.values[i] - cleared.values[i]);
-  }
-  return {thin_dark >= thin_light, kIsOpen};
+  return {thin_ink_is_dark(small, may_vote), kIsOpen};
 }
 
 }  // namespace weft::data

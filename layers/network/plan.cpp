@@ -31,41 +31,15 @@ Plan::Plan(const Sequential& net, Weights& weights, std::int64_t batch, Phase ph
   const std::vector<LayerContext> contexts = bind(net, weights, stream);
   for (std::size_t i = 0; i < layout.calls.size(); ++i) {
     const Call& call = layout.calls[i];
-    Step& added = steps_.emplace_back();
-    added.layer = call.layer;
-    added.epilogue = call.epilogue;
+    Step& added = steps_.emplace_back(step_of(call, contexts[call.index], device));
     added.masked = i + 1 < layout.calls.size() && layout.calls[i + 1].mask_input_gradient;
-    added.x = view_of(call.x, arenas_.activations, device);
-    added.y = view_of(call.y, arenas_.activations, device);
-    if (training) {
-      added.dx = view_of(call.dx, arenas_.gradients, device);
-      added.dy = view_of(call.dy, arenas_.gradients, device);
-      added.incoming = view_of(call.incoming, arenas_.gradients, device);
-    }
-    added.context = contexts[call.index];
-    // The parameters of the layers that a call stands for follow each other.
-    const std::size_t parameters = call.layer->parameters().size();
-    added.context.parameters = {added.context.parameters.data(), parameters};
-    if (parameters > 0) {
-      added.first_parameter = added.context.parameters[0].data - parameter_views_.front().data;
-    }
-    if (training) added.context.gradients = {added.context.gradients.data(), parameters};
     added.context.cache = arenas_.caches.at(i);
     added.context.workspace = {arenas_.workspace.at(0), arenas_.workspace.region_bytes(0)};
     added.context.kernels = kernels;
     added.context.phase = phase;
     added.context.seed = seed;
-    added.context.layer_index = static_cast<std::uint32_t>(call.index);
     added.context.step = step;
-    added.context.mask_input_gradient = call.mask_input_gradient;
     added.context.branch = branch_.get();
-    const Junction junction = call.layer->traits().junction;
-    if (closes_block(junction))
-      added.context.other = view_of(call.other, arenas_.activations, device);
-    if (junction == Junction::concat && training)
-      added.context.other_gradient = view_of(call.other_gradient, arenas_.gradients, device);
-    if (junction == Junction::fork)
-      added.context.other = view_of(call.other, arenas_.gradients, device);
   }
   joined_ = std::move(layout.joined);
   freeze(weights.frozen);
@@ -79,6 +53,37 @@ Plan::Plan(const Sequential& net, Weights& weights, std::int64_t batch, Phase ph
   if (!training) return;
   output_gradient_ = view_of(layout.output_gradient, arenas_.gradients, device);
   input_gradient_ = view_of(layout.input_gradient, arenas_.gradients, device);
+}
+
+Plan::Step Plan::step_of(const Call& call, const LayerContext& layer, Device device) const {
+  const bool training = phase_ == Phase::training;
+  Step step;
+  step.layer = call.layer;
+  step.epilogue = call.epilogue;
+  step.x = view_of(call.x, arenas_.activations, device);
+  step.y = view_of(call.y, arenas_.activations, device);
+  if (training) {
+    step.dx = view_of(call.dx, arenas_.gradients, device);
+    step.dy = view_of(call.dy, arenas_.gradients, device);
+    step.incoming = view_of(call.incoming, arenas_.gradients, device);
+  }
+  LayerContext& context = step.context = layer;
+  // The parameters of the layers that a call stands for follow each other.
+  const std::size_t parameters = call.layer->parameters().size();
+  context.parameters = {context.parameters.data(), parameters};
+  if (parameters > 0) {
+    step.first_parameter = context.parameters[0].data - parameter_views_.front().data;
+  }
+  if (training) context.gradients = {context.gradients.data(), parameters};
+  context.layer_index = static_cast<std::uint32_t>(call.index);
+  context.mask_input_gradient = call.mask_input_gradient;
+  const Junction junction = call.layer->traits().junction;
+  if (closes_block(junction)) context.other = view_of(call.other, arenas_.activations, device);
+  if (junction == Junction::concat && training) {
+    context.other_gradient = view_of(call.other_gradient, arenas_.gradients, device);
+  }
+  if (junction == Junction::fork) context.other = view_of(call.other, arenas_.gradients, device);
+  return step;
 }
 
 // Slices the flat buffers; returns, per layer, a context with its spans of slices.

@@ -29,6 +29,7 @@ struct NamedSlice {
 };
 
 class Plan;
+struct Call;  // layout.h
 
 // What training a classifier computes besides gradients; see layers/losses/softmax_cross_entropy.h.
 struct ClassifierLoss {
@@ -163,6 +164,8 @@ class Plan {
     LayerContext context;
   };
 
+  // Views of what the call reads and writes, by the context of its first layer.
+  Step step_of(const Call& call, const LayerContext& layer, Device device) const;
   std::vector<LayerContext> bind(const Sequential& net, Weights& weights, const Stream& stream);
   void freeze(const std::vector<bool>& frozen);
   void check_training(const char* what) const;

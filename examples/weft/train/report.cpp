@@ -34,6 +34,67 @@ double images_per_second(const models::EpochRecord& record) {
   return record.seconds > 0 ? static_cast<double>(record.train.images) / record.seconds : 0;
 }
 
+// The first line of --json.
+std::string start_event(const TrainFacts& facts, std::int64_t held_out) {
+  const models::TrainConfig& config = facts.config;
+  nlohmann::ordered_json event =
+      json_event("start", {{"model", config.network.name},
+                           {"parameters", facts.parameters},
+                           {"dataset", facts.dataset.name},
+                           {"source", facts.dataset.source},
+                           {"train_images", facts.train_images},
+                           {"held_out_images", held_out},
+                           {"test_images", facts.dataset.test.count},
+                           {"device", to_string(facts.device)},
+                           {"device_name", device_properties(facts.device).name},
+                           {"threads", omp_get_max_threads()},
+                           {"ranks", facts.ranks.size()},
+                           {"step", facts.step},
+                           {"streams_images", facts.streams},
+                           {"epochs_before", facts.epochs_before},
+                           {"images_before", facts.images_before},
+                           {"precision", models::name_of(config.kernels.mode)},
+                           {"run_dir", facts.run_dir.string()}});
+  event.update(models::settings_by_key(config));
+  return json_line(event);
+}
+
+// What stands above the table of epochs.
+Pairs start_pairs(const TrainFacts& facts, std::int64_t held_out) {
+  const models::TrainConfig& config = facts.config;
+  Pairs pairs = {
+      {"model",
+       fmt::format("{}, {} parameters", config.network.name, format_count(facts.parameters))},
+      {"device", device_text(facts.device)},
+      {"data", fmt::format("{}: {} training{} and {} test images, {}", facts.dataset.name,
+                           format_count(facts.train_images),
+                           held_out > 0 ? fmt::format(", {} held-out", format_count(held_out)) : "",
+                           format_count(facts.dataset.test.count), facts.dataset.source)},
+      {"recipe", models::text_of(config, "Recipe")}};
+  if (facts.ranks.size() > 1) pairs.emplace_back("ranks", facts.ranks.describe());
+  if (config.augmentation.any()) {
+    pairs.emplace_back("augment", models::text_of(config, "Augmentation"));
+  }
+  if (facts.streams) {
+    const std::int64_t bytes =
+        (facts.train_images + held_out + facts.dataset.test.count) * facts.dataset.train.pixels();
+    pairs.emplace_back("images", fmt::format("{}, streamed from host memory batch by batch",
+                                             format_bytes(static_cast<double>(bytes))));
+  }
+  std::string run = facts.run_dir.string();
+  if (!facts.has_work()) {
+    run += fmt::format(", finished: nothing is left to train after {}",
+                       counted(config.epochs, "epoch"));
+  } else if (facts.images_before > 0) {
+    run += fmt::format(", goes on in epoch {} after {}", facts.epochs_before + 1,
+                       counted(facts.images_before, "image"));
+  } else if (facts.epochs_before > 0) {
+    run += fmt::format(", goes on after epoch {}", facts.epochs_before);
+  }
+  pairs.emplace_back("run", run);
+  return pairs;
+}
+
 }  // namespace
 
 std::string device_text(Device device) {
@@ -49,61 +110,11 @@ void TrainReport::start(const TrainFacts& facts) {
   validation_ = config.validation_split > 0 || given > 0;
   const std::int64_t used = models::images_used(facts.dataset, config);
   const std::int64_t held_out = given > 0 ? given : models::held_out_images(config, used);
-  const std::int64_t training = facts.train_images;
   if (json_) {
-    nlohmann::ordered_json event =
-        json_event("start", {{"model", config.network.name},
-                             {"parameters", facts.parameters},
-                             {"dataset", facts.dataset.name},
-                             {"source", facts.dataset.source},
-                             {"train_images", training},
-                             {"held_out_images", held_out},
-                             {"test_images", facts.dataset.test.count},
-                             {"device", to_string(facts.device)},
-                             {"device_name", device_properties(facts.device).name},
-                             {"threads", omp_get_max_threads()},
-                             {"ranks", facts.ranks.size()},
-                             {"step", facts.step},
-                             {"streams_images", facts.streams},
-                             {"epochs_before", facts.epochs_before},
-                             {"images_before", facts.images_before},
-                             {"precision", models::name_of(config.kernels.mode)},
-                             {"run_dir", facts.run_dir.string()}});
-    event.update(models::settings_by_key(config));
-    write_out(json_line(event));
+    write_out(start_event(facts, held_out));
     return;
   }
-  Pairs pairs = {
-      {"model",
-       fmt::format("{}, {} parameters", config.network.name, format_count(facts.parameters))},
-      {"device", device_text(facts.device)},
-      {"data", fmt::format("{}: {} training{} and {} test images, {}", facts.dataset.name,
-                           format_count(training),
-                           held_out > 0 ? fmt::format(", {} held-out", format_count(held_out)) : "",
-                           format_count(facts.dataset.test.count), facts.dataset.source)},
-      {"recipe", models::text_of(config, "Recipe")}};
-  if (facts.ranks.size() > 1) pairs.emplace_back("ranks", facts.ranks.describe());
-  if (config.augmentation.any()) {
-    pairs.emplace_back("augment", models::text_of(config, "Augmentation"));
-  }
-  if (facts.streams) {
-    const std::int64_t bytes =
-        (training + held_out + facts.dataset.test.count) * facts.dataset.train.pixels();
-    pairs.emplace_back("images", fmt::format("{}, streamed from host memory batch by batch",
-                                             format_bytes(static_cast<double>(bytes))));
-  }
-  std::string run = facts.run_dir.string();
-  if (!facts.has_work()) {
-    run += fmt::format(", finished: nothing is left to train after {}",
-                       counted(config.epochs, "epoch"));
-  } else if (facts.images_before > 0) {
-    run += fmt::format(", goes on in epoch {} after {}", facts.epochs_before + 1,
-                       counted(facts.images_before, "image"));
-  } else if (facts.epochs_before > 0) {
-    run += fmt::format(", goes on after epoch {}", facts.epochs_before);
-  }
-  pairs.emplace_back("run", run);
-  write_out(format_pairs(pairs, terminal_));
+  write_out(format_pairs(start_pairs(facts, held_out), terminal_));
   if (facts.has_work()) write_out("\n" + format_heading(epoch_columns(validation_), terminal_));
 }
 

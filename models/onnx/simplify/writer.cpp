@@ -80,15 +80,7 @@ std::optional<NodeProto> Writer::as_cast(const NodeProto& node) const {
   return cast;
 }
 
-void Writer::write_node(const NodeProto& node) {
-  if (write_quantizer(node)) return;
-  if (const std::optional<NodeProto> cast = as_cast(node)) return write_node(*cast);
-  if (node.op_type() == "Sum" && node.input_size() == 2 && is_onnx_domain(node.domain())) {
-    NodeProto add = node;
-    add.set_op_type("Add");
-    return write_node(add);
-  }
-  using Write = bool (Writer::*)(const NodeProto&);
+Writer::Write Writer::writer_of(const NodeProto& node) {
   static const std::map<std::string_view, Write> known = {
       {"Identity", &Writer::write_identity},
       {"Cast", &Writer::write_cast},
@@ -130,17 +122,29 @@ void Writer::write_node(const NodeProto& node) {
       {"Normalizer", &Writer::write_names},
       {"ZipMap", &Writer::write_names},
   };
-  if (node.domain() == "ai.onnx.ml") {
-    const auto found = learned.find(node.op_type());
-    if (found != learned.end() && (this->*found->second)(node)) return;
+  if (!is_onnx_domain(node.domain()) && node.domain() != "ai.onnx.ml") return nullptr;
+  const auto& table = is_onnx_domain(node.domain()) ? known : learned;
+  const auto found = table.find(node.op_type());
+  return found != table.end() ? found->second : nullptr;
+}
+
+void Writer::write_node(const NodeProto& node) {
+  if (write_quantizer(node)) return;
+  if (const std::optional<NodeProto> cast = as_cast(node)) return write_node(*cast);
+  if (node.op_type() == "Sum" && node.input_size() == 2 && is_onnx_domain(node.domain())) {
+    NodeProto add = node;
+    add.set_op_type("Add");
+    return write_node(add);
   }
+  const Write write = writer_of(node);
   if (is_onnx_domain(node.domain())) {
     if (fold(node)) return;
     constexpr std::string_view kKeepInput[] = {"Add", "Cast",    "Div",       "Identity",
                                                "Mul", "Reshape", "Transpose", "Sub"};
     if (std::ranges::count(kKeepInput, node.op_type()) == 0) settle_input(node);
-    const auto found = known.find(node.op_type());
-    if (found != known.end() ? (this->*found->second)(node) : write_unary(node)) return;
+    if (write != nullptr ? (this->*write)(node) : write_unary(node)) return;
+  } else if (write != nullptr && (this->*write)(node)) {
+    return;
   }
   write_other(node);
 }

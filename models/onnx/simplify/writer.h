@@ -68,6 +68,8 @@ class Writer {
 
   // layout.cpp: those that do nothing, or only change how a value is seen. Each function of a kind
   // of node is false for a node that it leaves to write_other().
+  using Write = bool (Writer::*)(const onnx::NodeProto&);
+  static Write writer_of(const onnx::NodeProto& node);  // by its operator; null where none is named
   bool write_identity(const onnx::NodeProto& node);
   bool write_cast(const onnx::NodeProto& node);
   bool write_transpose(const onnx::NodeProto& node);
