@@ -41,6 +41,42 @@ struct WeightsPlan {
   std::int64_t images, chunk_images, partial_row;
 };
 
+// Adds to the sums of kFilters filters what a row of dy gives with the row `in` of x. `out` is that
+// row in the first filter's plane.
+template <int kKernel, int kFilters>
+__device__ __forceinline__ void add_row(float (&sum)[kFilters][kKernel], const float* out,
+                                        const float* in, const WeightsPlan& p) {
+  float window[kKernel];
+#pragma unroll
+  for (int s = 1; s < kKernel; ++s) window[s] = in[s - 1];
+#pragma unroll kKernel
+  for (int q = 0; q < p.out_width; ++q) {
+#pragma unroll
+    for (int s = 0; s < kKernel - 1; ++s) window[s] = window[s + 1];
+    window[kKernel - 1] = in[q + kKernel - 1];
+#pragma unroll
+    for (int f = 0; f < kFilters; ++f) {
+      const float gradient = out[f * p.dy.plane_stride + q];
+#pragma unroll
+      for (int s = 0; s < kKernel; ++s) sum[f][s] += gradient * window[s];
+    }
+  }
+}
+
+// Adds the slices' sums, (slices, block_filters, block_channels, taps), in order, and stores them
+// in a row of partial sums. block_weights: sums of a slice.
+template <int kTaps>
+__device__ __forceinline__ void add_slices(float* partial, const float* sums, int block_weights,
+                                           const WeightsPlan& p, int filter0, int channel0) {
+  for (int i = threadIdx.x; i < block_weights; i += blockDim.x) {
+    const int f = i / (p.block_channels * kTaps), tap = i % (p.block_channels * kTaps);
+    if (f >= p.dy.planes || tap >= p.x.planes * kTaps) continue;
+    float total = 0;
+    for (int part = 0; part < p.slices; ++part) total += sums[part * block_weights + i];
+    partial[(std::int64_t{filter0} + f) * p.channels * kTaps + channel0 * kTaps + tap] = total;
+  }
+}
+
 // Shared memory: sums of dy (block_filters), then dy and x, which the slices' sums replace.
 template <int kKernel, int kFilters>
 __global__ void __launch_bounds__(kMaxThreads)
@@ -88,21 +124,7 @@ __global__ void __launch_bounds__(kMaxThreads)
     for (int row = row_begin; row < row_end; ++row) {
       const float* in = x_planes + c * p.x.plane_stride + (row + r) * p.x.row_stride;
       const float* out = dy_planes + f0 * p.dy.plane_stride + row * p.dy.row_stride;
-      float window[kKernel];
-#pragma unroll
-      for (int s = 1; s < kKernel; ++s) window[s] = in[s - 1];
-#pragma unroll kKernel
-      for (int q = 0; q < p.out_width; ++q) {
-#pragma unroll
-        for (int s = 0; s < kKernel - 1; ++s) window[s] = window[s + 1];
-        window[kKernel - 1] = in[q + kKernel - 1];
-#pragma unroll
-        for (int f = 0; f < kFilters; ++f) {
-          const float gradient = out[f * p.dy.plane_stride + q];
-#pragma unroll
-          for (int s = 0; s < kKernel; ++s) sum[f][s] += gradient * window[s];
-        }
-      }
+      add_row(sum, out, in, p);
     }
     if (channel_block == 0) {  // a warp adds up some filters' planes, always the same ones
       for (int f = static_cast<int>(threadIdx.x) / 32; f < p.dy.planes; f += blockDim.x / 32) {
@@ -122,22 +144,14 @@ __global__ void __launch_bounds__(kMaxThreads)
   if (slice < p.slices) {
     float* to = work + slice * block_weights + c * kTaps + r * kKernel;
 #pragma unroll
-    for (int f = 0; f < kFilters; ++f) {
-#pragma unroll
-      for (int s = 0; s < kKernel; ++s) {
-        to[(f0 + f) * p.block_channels * kTaps + s] = sum[f][s];
-      }
+    for (int i = 0; i < kFilters * kKernel; ++i) {
+      const int f = i / kKernel, s = i % kKernel;
+      to[(f0 + f) * p.block_channels * kTaps + s] = sum[f][s];
     }
   }
   __syncthreads();  // all slices have written
   float* partial = partials + chunk * p.partial_row;
-  for (int i = threadIdx.x; i < block_weights; i += blockDim.x) {
-    const int f = i / (p.block_channels * kTaps), tap = i % (p.block_channels * kTaps);
-    if (f >= p.dy.planes || tap >= p.x.planes * kTaps) continue;
-    float total = 0;
-    for (int part = 0; part < p.slices; ++part) total += work[part * block_weights + i];
-    partial[(std::int64_t{filter0} + f) * p.channels * kTaps + channel0 * kTaps + tap] = total;
-  }
+  add_slices<kTaps>(partial, work, block_weights, p, filter0, channel0);
   if (channel_block == 0) {
     partial += std::int64_t{p.filters} * p.channels * kTaps + filter0;
     for (int f = threadIdx.x; f < p.dy.planes; f += blockDim.x) partial[f] = bias_sums[f];
