@@ -76,6 +76,107 @@ struct TapProduct {
   int slices;
 };
 
+// What a block multiplies: chunks [begin, end) for the tile at (filter0, channel0).
+struct TapSlice {
+  int slice, filter0, channel0, begin, end;
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// One thread copies the chunks of the slice to the stages, each when it is empty.
+template <class Tile>
+__device__ __forceinline__ void copy_chunks(char* stages, std::uint64_t* full, std::uint64_t* empty,
+                                            const CUtensorMap& map_dy, const CUtensorMap& map_x,
+                                            const TapProduct& p, const TapSlice& at) {
+  device::BarrierRing<Tile::kStages> ring;
+  for (int chunk = at.begin; chunk < at.end; ++chunk, ring.advance()) {
+    int column = 0, row = 0;
+    const int group = p.by_rows.divide(p.by_columns.divide(chunk, column), row);
+    char* to = stages + ring.stage * Tile::kStageBytes;
+    std::uint64_t* there = full + ring.stage;
+    device::barrier_wait(empty + ring.stage, ring.parity ^ 1);
+    device::barrier_expect(there, Tile::kStageBytes);
+    for (int r = 0; r < kTaps; ++r, to += Tile::kCopyA) {
+      device::tma_load(to, map_dy, 0, column, row - r + p.pad_h, group * p.filters + at.filter0,
+                       there);
+    }
+    for (int copy = 0; copy < Tile::kCopiesB; ++copy) {
+      for (int s = 0; s < kTaps; ++s, to += Tile::kCopyB) {
+        device::tma_load(to, map_x, 0, column + s - p.pad_w, row,
+                         (group * Tile::kCopiesB + copy) * p.channels + at.channel0, there);
+      }
+    }
+  }
+}
+
+// A warpgroup adds the products of the slice's chunks for the kernel's row r, and takes back the
+// scales of halves.
+template <class Tile>
+__device__ __forceinline__ void add_chunks(float (&sum)[Tile::kColumns / 2], const char* stages,
+                                           std::uint64_t* full, std::uint64_t* empty,
+                                           const TapProduct& p, const TapSlice& at, int r,
+                                           int thread) {
+  constexpr bool kBf16 = Tile::kMode == ComputeMode::bf16;
+  device::BarrierRing<Tile::kStages> ring;
+  int before = -1;
+  for (int chunk = at.begin; chunk < at.end; ++chunk, ring.advance()) {
+    device::barrier_wait(full + ring.stage, ring.parity);
+    const char* dy = stages + ring.stage * Tile::kStageBytes + r * Tile::kCopyA;
+    const char* x = stages + ring.stage * Tile::kStageBytes + Tile::kPartA;
+    device::wgmma_fence();
+    if constexpr (Tile::kCopiesB == 1) {
+      device::wgmma_rows<kBf16, Tile::kColumns>(sum, dy, x, chunk > at.begin);
+      device::wgmma_commit();
+      device::wgmma_wait<1>();  // the products of the chunk before are done
+      if (before >= 0 && thread == 0) device::barrier_arrive(empty + before);
+      before = ring.stage;
+    } else {
+      float part[Tile::kColumns / 2];
+      device::wgmma_fp16_rows<Tile::kColumns, 4>(part, dy, x, false);
+      device::wgmma_fp16_rows<Tile::kColumns, 2>(part, dy, x + Tile::kPartB, true);
+      device::wgmma_commit();
+      device::wgmma_wait<0>();
+      if (thread == 0) device::barrier_arrive(empty + ring.stage);
+      device::wgmma_results(part);
+#pragma unroll
+      for (int i = 0; i < Tile::kColumns / 2; ++i) sum[i] += part[i];
+    }
+  }
+  device::wgmma_wait<0>();
+  device::wgmma_results(sum);
+  if constexpr (Tile::kCopiesB == 2) {
+    const int shift =
+        device::half_shift(largest_of(p.largest_dy)) + device::half_shift(largest_of(p.largest_x));
+#pragma unroll
+    for (float& value : sum) value = ldexpf(value, -shift);
+  }
+}
+
+// Stores a thread's sums of the kernel's row r as partial sums of the slice.
+template <class Tile>
+__device__ __forceinline__ void store_sums(const float (&sum)[Tile::kColumns / 2],
+                                           const TapProduct& p, const TapSlice& at, int r,
+                                           int thread) {
+  const int row0 = at.filter0 + thread / 32 * 16 + thread % 32 / 4, member = thread % 4;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = row0 + 8 * half;
+    if (row >= p.filters) break;
+    float* to =
+        p.partials +
+        ((std::int64_t{at.slice} * p.filters + row) * kTaps + r) * kTaps * p.padded_channels +
+        at.channel0 + 2 * member;
+#pragma unroll
+    for (int j = 0; j < Tile::kColumns / 8; ++j) {
+      const int s = 8 * j / Tile::kChannels, channel = 8 * j % Tile::kChannels;
+      *reinterpret_cast<float2*>(to + s * p.padded_channels + channel) = {
+          sum[4 * j + 2 * half], sum[4 * j + 2 * half + 1]};
+    }
+  }
+}
+
+#endif
+
 template <class Tile>
 __global__ void __launch_bounds__(kThreads, 1)
     tap_product_kernel(const __grid_constant__ CUtensorMap map_dy,
@@ -102,87 +203,21 @@ __global__ void __launch_bounds__(kThreads, 1)
   const int filter0 = filter_tile * kFilters;
   const auto begin = static_cast<int>(p.chunks * slice / p.slices);
   const auto end = static_cast<int>(p.chunks * (slice + 1) / p.slices);
+  const TapSlice at{slice, filter0, channel0, begin, end};
   device::overlap_wait();  // operands are packed, and the partial sums are free
-  device::BarrierRing<Tile::kStages> ring;
 
   if (threadIdx.x < kWarpgroup) {
     device::registers_release<32>();
-    if (threadIdx.x == 0) {
-      for (int chunk = begin; chunk < end; ++chunk, ring.advance()) {
-        int column = 0, row = 0;
-        const int group = p.by_rows.divide(p.by_columns.divide(chunk, column), row);
-        char* to = stages + ring.stage * Tile::kStageBytes;
-        std::uint64_t* there = full + ring.stage;
-        device::barrier_wait(empty + ring.stage, ring.parity ^ 1);
-        device::barrier_expect(there, Tile::kStageBytes);
-        for (int r = 0; r < kTaps; ++r, to += Tile::kCopyA) {
-          device::tma_load(to, map_dy, 0, column, row - r + p.pad_h, group * p.filters + filter0,
-                           there);
-        }
-        for (int copy = 0; copy < Tile::kCopiesB; ++copy) {
-          for (int s = 0; s < kTaps; ++s, to += Tile::kCopyB) {
-            device::tma_load(to, map_x, 0, column + s - p.pad_w, row,
-                             (group * Tile::kCopiesB + copy) * p.channels + channel0, there);
-          }
-        }
-      }
-    }
+    if (threadIdx.x == 0) copy_chunks<Tile>(stages, full, empty, map_dy, map_x, p, at);
     return;
   }
 
   device::registers_take<160>();
   const int r = static_cast<int>(threadIdx.x) / kWarpgroup - 1;
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
-  constexpr bool kBf16 = Tile::kMode == ComputeMode::bf16;
   float sum[Tile::kColumns / 2] = {};
-  int before = -1;
-  for (int chunk = begin; chunk < end; ++chunk, ring.advance()) {
-    device::barrier_wait(full + ring.stage, ring.parity);
-    const char* dy = stages + ring.stage * Tile::kStageBytes + r * Tile::kCopyA;
-    const char* x = stages + ring.stage * Tile::kStageBytes + Tile::kPartA;
-    device::wgmma_fence();
-    if constexpr (Tile::kCopiesB == 1) {
-      device::wgmma_rows<kBf16, Tile::kColumns>(sum, dy, x, chunk > begin);
-      device::wgmma_commit();
-      device::wgmma_wait<1>();  // the products of the chunk before are done
-      if (before >= 0 && thread == 0) device::barrier_arrive(empty + before);
-      before = ring.stage;
-    } else {
-      float part[Tile::kColumns / 2];
-      device::wgmma_fp16_rows<Tile::kColumns, 4>(part, dy, x, false);
-      device::wgmma_fp16_rows<Tile::kColumns, 2>(part, dy, x + Tile::kPartB, true);
-      device::wgmma_commit();
-      device::wgmma_wait<0>();
-      if (thread == 0) device::barrier_arrive(empty + ring.stage);
-      device::wgmma_results(part);
-#pragma unroll
-      for (int i = 0; i < Tile::kColumns / 2; ++i) sum[i] += part[i];
-    }
-  }
-  device::wgmma_wait<0>();
-  device::wgmma_results(sum);
-  if constexpr (Tile::kCopiesB == 2) {
-    const int shift =
-        device::half_shift(largest_of(p.largest_dy)) + device::half_shift(largest_of(p.largest_x));
-#pragma unroll
-    for (float& value : sum) value = ldexpf(value, -shift);
-  }
-
-  const int row0 = filter0 + thread / 32 * 16 + thread % 32 / 4, member = thread % 4;
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int row = row0 + 8 * half;
-    if (row >= p.filters) break;
-    float* to = p.partials +
-                ((std::int64_t{slice} * p.filters + row) * kTaps + r) * kTaps * p.padded_channels +
-                channel0 + 2 * member;
-#pragma unroll
-    for (int j = 0; j < Tile::kColumns / 8; ++j) {
-      const int s = 8 * j / Tile::kChannels, channel = 8 * j % Tile::kChannels;
-      *reinterpret_cast<float2*>(to + s * p.padded_channels + channel) = {
-          sum[4 * j + 2 * half], sum[4 * j + 2 * half + 1]};
-    }
-  }
+  add_chunks<Tile>(sum, stages, full, empty, p, at, r, thread);
+  store_sums<Tile>(sum, p, at, r, thread);
 #else
   static_cast<void>(map_dy), static_cast<void>(map_x), static_cast<void>(p);
   __trap();
