@@ -89,6 +89,129 @@ __device__ __forceinline__ void meet_warps() {
   asm volatile("bar.sync 1, %0;" ::"n"(32 * kWarps) : "memory");
 }
 
+// The tile of a block, at (row0, column0), its part of k, and what shared memory has of it.
+struct ClusterTile {
+  int row0, column0, part, chunk_begin, chunk_end;
+  char* ring;                   // of stages
+  std::uint64_t *full, *empty;  // of each stage
+};
+
+// One warp copies the chunks of A and B to the stages, each when it is empty.
+template <int kColumns, bool kAlongKA, bool kAlongKB>
+__device__ __forceinline__ void copy_chunks(const ClusterTile& at, const CUtensorMap& map_a,
+                                            const CUtensorMap& map_b) {
+  constexpr int kBytes = kStageBytes<kColumns>;
+  const bool elected = device::elect_lane();
+  Ring<kStages<kColumns>> next;
+  for (int chunk = at.chunk_begin; chunk < at.chunk_end; ++chunk, next.advance()) {
+    device::barrier_wait(at.empty + next.stage, next.parity ^ 1);
+    if (!elected) continue;
+    char* const a_chunk = at.ring + next.stage * kBytes;
+    char* const b_chunk = a_chunk + kLeftBytes;
+    std::uint64_t* const arrived = at.full + next.stage;
+    const int k0 = chunk * kTmaDepth;
+    device::barrier_expect(arrived, kBytes);
+    copy_chunk<kAlongKA, kTmaSide / kTmaBox>(a_chunk, map_a, at.row0, k0, arrived);
+    copy_chunk<kAlongKB, kColumns / kTmaBox>(b_chunk, map_b, at.column0, k0, arrived);
+  }
+}
+
+// Fetches what finish() needs, while the first chunks are on their way: `bias`, a float for each
+// column of the tile, to shared memory, and the mask to the L2 cache.
+template <int kColumns>
+__device__ __forceinline__ void fetch_for_finish(float* bias, const GemmOutput& out,
+                                                 const ClusterTile& at) {
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread < kColumns) {
+    const bool there = out.bias != nullptr && at.column0 + thread < out.n;
+    bias[thread] = there ? __ldg(out.bias + at.column0 + thread) : 0.0f;
+  }
+  constexpr int kLines = kColumns / 32;  // of the L2 cache, in a row of the tile
+  const int row = at.row0 + thread / kLines, column = at.column0 + thread % kLines * 32;
+  if (out.mask != nullptr && at.part == 0 && thread < kLines * kTmaSide && row < out.m &&
+      column < out.n) {
+    device::prefetch_line(out.mask + row * out.ldc + column);
+  }
+}
+
+// Adds to a lane's sums of rows what its fragments of A have.
+__device__ __forceinline__ void add_to_rows(TileRowSums& row_sum,
+                                            const std::uint32_t (&a)[kTmaFragments][4]) {
+#pragma unroll
+  for (int i = 0; i < kTmaFragments; ++i) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      row_sum[i][h] += __uint_as_float(a[i][fragment_word<true>(h, 0)]) +
+                       __uint_as_float(a[i][fragment_word<true>(h, 1)]);
+    }
+  }
+}
+
+// A warp multiplies its step of each chunk. The warps' sums take the place of the ring.
+template <class Math, bool kTransposeA, bool kTransposeB, int kColumns, bool kSumsRows>
+__device__ __forceinline__ void sum_chunks(TileParts<kTransposeB, kColumns>& tile_parts,
+                                           const ClusterTile& at, int warp, int lane) {
+  constexpr int kRing = kStages<kColumns>;
+  TileSums<kColumns> sums = {};
+  TileRowSums row_sum = {};
+  const TmaFragments<!kTransposeA, true> a_lane(warp, lane);
+  const TmaFragments<kTransposeB, false> b_lane(warp, lane);
+  std::uint32_t a[kBuffers<Math>][kTmaFragments][4], b[kBuffers<Math>][kColumns / 16][4];
+  Ring<kRing> next;
+  const auto load = [&](int buffer) {
+    device::barrier_wait(at.full + next.stage, next.parity);
+    const char* stage = at.ring + next.stage * kStageBytes<kColumns>;
+    a_lane.load(a[buffer], stage);
+    b_lane.load(b[buffer], stage + kLeftBytes);
+    next.advance();
+  };
+  int read = 0;  // the stage that is given back next
+  const auto multiply = [&](int buffer) {
+    if constexpr (kSumsRows) add_to_rows(row_sum, a[buffer]);
+    Math::template prepare<!kTransposeA, true>(a[buffer]);
+    Math::template prepare<kTransposeB, false>(b[buffer]);
+    Math::template multiply<0>(sums, a[buffer], b[buffer]);
+    Math::template multiply<1>(sums, a[buffer], b[buffer]);
+    if (lane == 0) device::barrier_arrive(at.empty + read);
+    read = read + 1 == kRing ? 0 : read + 1;
+  };
+  int left = at.chunk_end - at.chunk_begin;
+  if constexpr (kBuffers<Math> == 1) {
+#pragma unroll 1
+    for (; left > 0; --left) {
+      load(0);
+      multiply(0);
+    }
+  } else {
+    if (left > 0) load(0);
+    for (; left > 0; left -= 2) {
+      if (left > 1) load(1);
+      multiply(0);
+      if (left > 2) load(0);
+      if (left > 1) multiply(1);
+    }
+  }
+  // All that was copied has been waited for, so the ring can be written.
+  meet_warps();  // all have read it
+  tile_parts.template write<kSumsRows>(warp, sums, row_sum);
+  meet_warps();  // all parts are written
+}
+
+// All warps call it: the sums of the kParts blocks of the tile go to C, and those of A's rows to
+// row_sums, which may be null.
+template <int kParts, bool kAlongK, bool kTransposeB, int kColumns>
+__device__ __forceinline__ void finish(TileParts<kTransposeB, kColumns>& tile_parts,
+                                       const ClusterTile& at, int warp, const GemmOutput& out,
+                                       const float* bias, float* row_sums) {
+  const bool sums_rows = row_sums != nullptr && at.column0 == 0;
+  float4 total[2 * kColumns / 16];
+  if (warp < kWarps) tile_parts.template add_up<kParts>(warp, total, sums_rows);
+  if constexpr (kParts > 1) device::cluster_sync();  // the sums of all parts of k are written
+  if (warp == kWarps) return;
+  tile_parts.template finish<kAlongK, kParts>(
+      warp, total, out, bias, sums_rows ? row_sums : nullptr, at.row0, at.column0, at.part);
+}
+
 static_assert(sizeof(TileParts<false, 64>) <= kStages<64> * kStageBytes<64> &&
                   sizeof(TileParts<false, 32>) <= kStages<32> * kStageBytes<32>,
               "parts take the place of the ring");
@@ -102,7 +225,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                              float* __restrict__ row_sums, int chunks, int parts,
                              unsigned tile_columns) {
 #if __CUDA_ARCH__ >= 900
-  constexpr int kRing = kStages<kColumns>, kBytes = kStageBytes<kColumns>;
+  constexpr int kRing = kStages<kColumns>;
   extern __shared__ char shared[];
   __shared__ std::uint64_t full[kRing], empty[kRing];
   __shared__ __align__(16) float bias[kColumns];
@@ -117,6 +240,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const int column0 = static_cast<int>(tile % tile_columns) * kColumns;
   const int chunk_begin = chunks * part >> part_bits;
   const int chunk_end = chunks * (part + 1) >> part_bits;
+  const ClusterTile at{row0, column0, part, chunk_begin, chunk_end, ring, full, empty};
 
   device::overlap_allow();
   if (thread == 0) {
@@ -134,119 +258,29 @@ __global__ void __launch_bounds__(kThreads, 1)
   // In the place of the ring, once that is read.
   auto& tile_parts = *reinterpret_cast<TileParts<kTransposeB, kColumns>*>(ring);
   const bool sums_rows = row_sums != nullptr && column0 == 0;
-  if (warp == kWarps) {
-    const bool elected = device::elect_lane();
-    Ring<kRing> next;
-    for (int chunk = chunk_begin; chunk < chunk_end; ++chunk, next.advance()) {
-      device::barrier_wait(empty + next.stage, next.parity ^ 1);
-      if (!elected) continue;
-      char* const a_chunk = ring + next.stage * kBytes;
-      char* const b_chunk = a_chunk + kLeftBytes;
-      std::uint64_t* const arrived = full + next.stage;
-      const int k0 = chunk * kTmaDepth;
-      device::barrier_expect(arrived, kBytes);
-      copy_chunk<!kTransposeA, kTmaSide / kTmaBox>(a_chunk, map_a, row0, k0, arrived);
-      copy_chunk<kTransposeB, kColumns / kTmaBox>(b_chunk, map_b, column0, k0, arrived);
-    }
-  }
-  // What finish() needs, while the first chunks are on their way.
-  const auto fetch_for_finish = [&] {
-    if (thread < kColumns) {
-      const bool there = out.bias != nullptr && column0 + thread < out.n;
-      bias[thread] = there ? __ldg(out.bias + column0 + thread) : 0.0f;
-    }
-    constexpr int kLines = kColumns / 32;  // of the L2 cache, in a row of the tile
-    const int row = row0 + thread / kLines, column = column0 + thread % kLines * 32;
-    if (out.mask != nullptr && part == 0 && thread < kLines * kTmaSide && row < out.m &&
-        column < out.n) {
-      device::prefetch_line(out.mask + row * out.ldc + column);
-    }
-  };
-  const auto sum_chunks = [&](auto with_rows) {
-    constexpr bool kSumsRows = decltype(with_rows)::value;
-    TileSums<kColumns> sums = {};
-    TileRowSums row_sum = {};
-    const TmaFragments<!kTransposeA, true> a_lane(warp, lane);
-    const TmaFragments<kTransposeB, false> b_lane(warp, lane);
-    std::uint32_t a[kBuffers<Math>][kTmaFragments][4], b[kBuffers<Math>][kColumns / 16][4];
-    Ring<kRing> next;
-    const auto load = [&](int buffer) {
-      device::barrier_wait(full + next.stage, next.parity);
-      const char* stage = ring + next.stage * kBytes;
-      a_lane.load(a[buffer], stage);
-      b_lane.load(b[buffer], stage + kLeftBytes);
-      next.advance();
-    };
-    int read = 0;  // the stage that is given back next
-    const auto multiply = [&](int buffer) {
-      if constexpr (kSumsRows) {
-#pragma unroll
-        for (int i = 0; i < kTmaFragments; ++i) {
-#pragma unroll
-          for (int h = 0; h < 2; ++h) {
-            row_sum[i][h] += __uint_as_float(a[buffer][i][fragment_word<true>(h, 0)]) +
-                             __uint_as_float(a[buffer][i][fragment_word<true>(h, 1)]);
-          }
-        }
-      }
-      Math::template prepare<!kTransposeA, true>(a[buffer]);
-      Math::template prepare<kTransposeB, false>(b[buffer]);
-      Math::template multiply<0>(sums, a[buffer], b[buffer]);
-      Math::template multiply<1>(sums, a[buffer], b[buffer]);
-      if (lane == 0) device::barrier_arrive(empty + read);
-      read = read + 1 == kRing ? 0 : read + 1;
-    };
-    int left = chunk_end - chunk_begin;
-    if constexpr (kBuffers<Math> == 1) {
-#pragma unroll 1
-      for (; left > 0; --left) {
-        load(0);
-        multiply(0);
-      }
-    } else {
-      if (left > 0) load(0);
-      for (; left > 0; left -= 2) {
-        if (left > 1) load(1);
-        multiply(0);
-        if (left > 2) load(0);
-        if (left > 1) multiply(1);
-      }
-    }
-    // All that was copied has been waited for, so the ring can be written.
-    meet_warps();  // all have read it
-    tile_parts.template write<kSumsRows>(warp, sums, row_sum);
-    meet_warps();  // all parts are written
-  };
+  if (warp == kWarps) copy_chunks<kColumns, !kTransposeA, kTransposeB>(at, map_a, map_b);
   if (warp < kWarps) {
-    fetch_for_finish();
+    fetch_for_finish<kColumns>(bias, out, at);
     if (sums_rows) {
-      sum_chunks(std::true_type{});
+      sum_chunks<Math, kTransposeA, kTransposeB, kColumns, true>(tile_parts, at, warp, lane);
     } else {
-      sum_chunks(std::false_type{});
+      sum_chunks<Math, kTransposeA, kTransposeB, kColumns, false>(tile_parts, at, warp, lane);
     }
   }
-
-  const auto finish = [&](auto of) {
-    constexpr int kParts = decltype(of)::value;
-    float4 total[2 * kColumns / 16];
-    if (warp < kWarps) tile_parts.template add_up<kParts>(warp, total, sums_rows);
-    if constexpr (kParts > 1) device::cluster_sync();  // the sums of all parts of k are written
-    if (warp == kWarps) return;
-    tile_parts.template finish<!kTransposeA, kParts>(
-        warp, total, out, bias, sums_rows ? row_sums : nullptr, row0, column0, part);
-  };
   switch (parts) {
     case 1:
-      finish(std::integral_constant<int, 1>{});
+      finish<1, !kTransposeA>(tile_parts, at, warp, out, bias, row_sums);
       break;
     case 2:
-      finish(std::integral_constant<int, 2>{});
+      finish<2, !kTransposeA>(tile_parts, at, warp, out, bias, row_sums);
       break;
     case 4:
-      finish(std::integral_constant<int, 4>{});
+      finish<4, !kTransposeA>(tile_parts, at, warp, out, bias, row_sums);
       break;
     default:
-      if constexpr (kColumns == kTmaSide) finish(std::integral_constant<int, 8>{});
+      if constexpr (kColumns == kTmaSide) {
+        finish<8, !kTransposeA>(tile_parts, at, warp, out, bias, row_sums);
+      }
   }
   if (parts > 1) device::cluster_sync_unordered();  // nobody reads from a block that has left
 #else
