@@ -9,7 +9,7 @@ using onnx::NodeProto;
 
 Neighbours::Neighbours(Graph& graph) : graph_(graph) {
   for (NodeProto& node : graph.nodes) {
-    for (const std::string& output : node.output()) makers_.emplace(output, &node);
+    makers_.emplace(node.output(0), &node);  // graph_edit.cpp has refused a node without one
     for (const std::string& input : node.input()) {
       if (!input.empty()) readers_[input].push_back(&node);
     }
