@@ -15,8 +15,8 @@ class Neighbours {
  public:
   explicit Neighbours(Graph& graph);
 
-  // The node whose first output a value is; null for the input of the graph, for a constant, and for
-  // a further output, which no pattern has.
+  // The node whose first output a value is; null for the input of the graph, for a constant, and
+  // for a further output, which no pattern has.
   onnx::NodeProto* maker(const std::string& value) const;
   // The maker of a value if it is of this type and has so many inputs; else null.
   const onnx::NodeProto* made_by(const std::string& value, std::string_view type, int inputs) const;

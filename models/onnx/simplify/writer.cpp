@@ -136,14 +136,14 @@ void Writer::write_node(const NodeProto& node) {
     add.set_op_type("Add");
     return write_node(add);
   }
-  const Write write = writer_of(node);
+  const Write of_kind = writer_of(node);
   if (is_onnx_domain(node.domain())) {
     if (fold(node)) return;
     constexpr std::string_view kKeepInput[] = {"Add", "Cast",    "Div",       "Identity",
                                                "Mul", "Reshape", "Transpose", "Sub"};
     if (std::ranges::count(kKeepInput, node.op_type()) == 0) settle_input(node);
-    if (write != nullptr ? (this->*write)(node) : write_unary(node)) return;
-  } else if (write != nullptr && (this->*write)(node)) {
+    if (of_kind != nullptr ? (this->*of_kind)(node) : write_unary(node)) return;
+  } else if (of_kind != nullptr && (this->*of_kind)(node)) {
     return;
   }
   write_other(node);
