@@ -2,13 +2,18 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <charconv>
 #include <map>
+#include <optional>
 #include <stdexcept>
 
 #include "lab/ptx/ptx_instructions.h"
 
 namespace weft::lab {
 namespace {
+
+constexpr std::size_t kMostRegisters = 4096;  // of one name<COUNT>
+constexpr int kDeepestOperand = 8;            // brackets in brackets; PTX itself has three
 
 bool is_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
@@ -62,6 +67,13 @@ class Parser {
     return std::string(text_.substr(begin, at_ - begin));
   }
 
+  static std::optional<std::size_t> number(std::string_view text) {
+    std::size_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+  }
+
   // .reg .pred p, q;   .reg .b32 r<4>;
   void declare() {
     at_ += 4;
@@ -71,13 +83,17 @@ class Parser {
     do {
       take('%');
       const std::string name = word();
-      int count = -1;
+      std::optional<std::size_t> count;
       if (take('<')) {
-        count = std::stoi("0" + word());
+        count = number(word());
         expect('>');
+        if (!count || *count > kMostRegisters) {
+          throw std::invalid_argument(fmt::format(
+              "inline PTX declares {0}<N> with an N from 0 to {1} here.", name, kMostRegisters));
+        }
       }
-      for (int i = 0; i < (count < 0 ? 1 : count); ++i) {
-        const std::string one = count < 0 ? name : fmt::format("{}{}", name, i);
+      for (std::size_t i = 0; i < count.value_or(1); ++i) {
+        const std::string one = count ? fmt::format("{}{}", name, i) : name;
         registers_[one] = type == "pred";
         out.declaration += fmt::format("unsigned long long weft_r_{} = 0; ", one);
       }
@@ -113,16 +129,19 @@ class Parser {
     found_.push_back(std::move(out));
   }
 
-  PtxOperand operand() {
+  PtxOperand operand(int depth = 0) {
+    if (depth > kDeepestOperand) {
+      throw std::invalid_argument("this PTX is not understood: its brackets lie too deep.");
+    }
     PtxOperand out;
     if (take('{')) {
-      do out.list.push_back(operand());
+      do out.list.push_back(operand(depth + 1));
       while (take(','));
       expect('}');
       return out;
     }
     if (take('[')) {
-      out = operand();
+      out = operand(depth + 1);
       out.memory = true;
       if (take('+')) out.offset = word();
       if (take('-')) out.offset = "-" + word();
@@ -179,10 +198,11 @@ class Parser {
       return "weft_r_" + text;
     }
     if (percent && !text.empty() && std::isdigit(static_cast<unsigned char>(text[0]))) {
-      if (std::stoul(text) >= names_.size()) {
+      const std::optional<std::size_t> index = number(text);
+      if (!index || *index >= names_.size()) {
         throw std::invalid_argument(fmt::format("inline PTX has no operand %{}.", text));
       }
-      return "weft_" + text;
+      return fmt::format("weft_{}", *index);
     }
     if (percent && !text.empty()) {
       while (at_ < text_.size() && text_[at_] == '.') {
