@@ -136,8 +136,10 @@ def test_after_a_mistake_the_next_call_works():
 
 
 def test_ctrl_c_ends_a_long_grid():
-    code = (
-        "import numpy, weft; a = numpy.ones((1024, 1024), 'f4'); print('go', flush=True); "
+    code = (  # a job in the background begins with SIGINT ignored
+        "import signal, numpy, weft\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "a = numpy.ones((1024, 1024), 'f4'); print('go', flush=True)\n"
         "weft.host_cuda.gemm(a, a, variant='naive')"
     )
     child = subprocess.Popen(

@@ -257,8 +257,9 @@ def test_an_exception_of_the_callback_ends_the_training():
 
 
 def test_ctrl_c_writes_a_checkpoint(tmp_path):
-    code = (
-        "import weft\n"
+    code = (  # a job in the background begins with SIGINT ignored
+        "import signal, weft\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "def told(epoch):\n"
         "    print('epoch', flush=True)\n"
         f"weft.train(epochs=1000, limit_train=2000, callbacks=told, out={str(tmp_path / 'run')!r})"
