@@ -59,6 +59,9 @@ class TokenView {
   bool is_word(std::size_t i) const {
     return i < tokens_.size() && tokens_[i].kind == TokenKind::word;
   }
+  bool is_text(std::size_t i) const {
+    return i < tokens_.size() && tokens_[i].kind == TokenKind::text;
+  }
   // The token behind the bracket that closes the one at `i`; size() when none does. Of `<`, only
   // round and square brackets nest.
   std::size_t behind_bracket(std::size_t i) const;

@@ -44,7 +44,7 @@ class Statement {
   std::size_t end() const { return end_; }
 
   std::string text() {
-    while (at_ + 1 < end_ && code_[at_].kind == TokenKind::text) {
+    while (at_ + 1 < end_ && code_.is_text(at_)) {
       template_ += literal_text(code_.text(at_++));
     }
     if (!code_.is(at_, ":") && !code_.is(at_, "::") && at_ + 1 != end_) {
@@ -78,7 +78,7 @@ class Statement {
       ++at_;
       return;
     }
-    if (code_[at_].kind != TokenKind::text || !code_.is(at_ + 1, "(")) {
+    if (!code_.is_text(at_) || !code_.is(at_ + 1, "(")) {
       throw std::invalid_argument("an operand of inline PTX is \"constraint\"(expression).");
     }
     const std::size_t open = at_ + 1, close = code_.behind_bracket(open);

@@ -12,6 +12,36 @@
 namespace weft::lab {
 namespace {
 
+// As words: a dot is an underscore here.
+constexpr std::string_view kSpecialRegisters[] = {"laneid",
+                                                  "warpid",
+                                                  "nwarpid",
+                                                  "smid",
+                                                  "nsmid",
+                                                  "gridid",
+                                                  "clock",
+                                                  "clock_hi",
+                                                  "clock64",
+                                                  "globaltimer",
+                                                  "globaltimer_lo",
+                                                  "lanemask_eq",
+                                                  "lanemask_lt",
+                                                  "lanemask_le",
+                                                  "lanemask_gt",
+                                                  "lanemask_ge",
+                                                  "tid_x",
+                                                  "tid_y",
+                                                  "tid_z",
+                                                  "ntid_x",
+                                                  "ntid_y",
+                                                  "ntid_z",
+                                                  "ctaid_x",
+                                                  "ctaid_y",
+                                                  "ctaid_z",
+                                                  "nctaid_x",
+                                                  "nctaid_y",
+                                                  "nctaid_z",
+                                                  "dynamic_smem_size"};
 constexpr std::size_t kMostRegisters = 4096;  // of one name<COUNT>
 constexpr int kDeepestOperand = 8;            // brackets in brackets; PTX itself has three
 
@@ -99,12 +129,15 @@ class Parser {
       }
     } while (take(','));
     expect(';');
-    found_.push_back(out);
+    if (!out.declaration.empty()) found_.push_back(out);  // r<0> declares none
   }
 
   void instruction() {
     PtxInstruction out;
-    if (take('@')) out.guard = operand();
+    if (take('@')) {
+      out.guard = operand();
+      if (out.guard.text.empty()) throw std::invalid_argument("a guard of PTX is @p or @!p.");
+    }
     out.parts.push_back(word());
     if (out.parts[0].empty()) {
       throw std::invalid_argument(
@@ -197,52 +230,9 @@ class Parser {
       is_predicate = found->second;
       return "weft_r_" + text;
     }
-    if (percent && !text.empty() && std::isdigit(static_cast<unsigned char>(text[0]))) {
-      const std::optional<std::size_t> index = number(text);
-      if (!index || *index >= names_.size()) {
-        throw std::invalid_argument(fmt::format("inline PTX has no operand %{}.", text));
-      }
-      return fmt::format("weft_{}", *index);
-    }
     if (percent && !text.empty()) {
-      while (at_ < text_.size() && text_[at_] == '.') {
-        ++at_;
-        text += "_" + word();
-      }
-      static constexpr std::string_view kSpecial[] = {"laneid",
-                                                      "warpid",
-                                                      "nwarpid",
-                                                      "smid",
-                                                      "nsmid",
-                                                      "gridid",
-                                                      "clock",
-                                                      "clock_hi",
-                                                      "clock64",
-                                                      "globaltimer",
-                                                      "globaltimer_lo",
-                                                      "lanemask_eq",
-                                                      "lanemask_lt",
-                                                      "lanemask_le",
-                                                      "lanemask_gt",
-                                                      "lanemask_ge",
-                                                      "tid_x",
-                                                      "tid_y",
-                                                      "tid_z",
-                                                      "ntid_x",
-                                                      "ntid_y",
-                                                      "ntid_z",
-                                                      "ctaid_x",
-                                                      "ctaid_y",
-                                                      "ctaid_z",
-                                                      "nctaid_x",
-                                                      "nctaid_y",
-                                                      "nctaid_z",
-                                                      "dynamic_smem_size"};
-      for (const std::string_view one : kSpecial) {
-        if (text == one) return fmt::format("weft_ptx::special_{}()", text);
-      }
-      throw std::invalid_argument(
-          fmt::format("the lab does not have the special register '%{}' of PTX.", text));
+      const bool number = std::isdigit(static_cast<unsigned char>(text[0])) != 0;
+      return number ? numbered(text) : special(std::move(text));
     }
     if (text == "_") {  // what goes there is not kept
       if (registers_.try_emplace("_", false).second) {
@@ -253,6 +243,24 @@ class Parser {
     throw std::invalid_argument(
         fmt::format("this PTX is not understood: '{}'.",
                     text.empty() ? std::string(text_.substr(at_, 20)) : text));
+  }
+  std::string numbered(const std::string& text) const {
+    const std::optional<std::size_t> index = number(text);
+    if (!index || *index >= names_.size()) {
+      throw std::invalid_argument(fmt::format("inline PTX has no operand %{}.", text));
+    }
+    return fmt::format("weft_{}", *index);
+  }
+  std::string special(std::string text) {
+    while (at_ < text_.size() && text_[at_] == '.') {
+      ++at_;
+      text += "_" + word();
+    }
+    for (const std::string_view one : kSpecialRegisters) {
+      if (text == one) return fmt::format("weft_ptx::special_{}()", text);
+    }
+    throw std::invalid_argument(
+        fmt::format("the lab does not have the special register '%{}' of PTX.", text));
   }
 
   std::string_view text_;

@@ -1,0 +1,1 @@
+__device__ void f() { asm("mov.u32 %0, 1;" : [unclosed "=r"(x)); }
