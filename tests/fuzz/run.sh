@@ -2,7 +2,7 @@
 # Fuzzes what reads strangers' bytes with libFuzzer, AddressSanitizer and UBSan.
 #
 #   tests/fuzz/run.sh HOURS [TARGET...]   TARGETs (default: all), as many at once as there are cores
-#   tests/fuzz/run.sh --smoke [TARGET...] two seconds each, which are not recorded
+#   tests/fuzz/run.sh --smoke [TARGET...] two seconds each, which are not recorded, from one seed
 #
 # A target is a fuzz_TARGET.cpp of this folder; its corpus is the folder of that name. Corpora grow in
 # build/fuzz/corpus, and what breaks a reader is left in build/fuzz/findings. results.py keeps what
@@ -28,15 +28,16 @@ cmake -S . -B $build -G Ninja -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_BUILD_TYPE=Rel
 cmake --build $build --target "${@/#/fuzz_}" --parallel "$(nproc)" >>$build.log 2>&1 ||
   { tail -n 40 $build.log >&2; exit 1; }
 
-seconds=2
+seconds=2 seed=1  # a change is checked by the same inputs as the one before
 if [ "$hours" != --smoke ]; then
+  seed=0  # libFuzzer draws one
   seconds=$(awk -v h="$hours" -v j="$jobs" -v n=$# 'BEGIN { s = int(h * 3600 * (j < n ? j : n) / n); print s }')
   [ "$seconds" -ge 1 ] || usage
 fi
 
 # What a reader may take at most: the documented limits are below 1 GiB for inputs of these lengths.
 fuzz() {
-  local target=$1 seconds=$2 build=$3 folders=() options=(-max_len=4096)
+  local target=$1 seconds=$2 build=$3 seed=$4 folders=() options=(-max_len=4096)
   case $target in
     picture) folders=(tests/data/hostile) ;;
     data_set) options=(-max_len=32768) ;;
@@ -52,7 +53,7 @@ fuzz() {
   mkdir -p $build/corpus/$target $build/findings/$target $build/logs
   # Without libFuzzer's entropic schedule, whose table of features takes six tenths of the time of the
   # importer's fuzzer (4,000 inputs a second instead of 560), and without a look at the corpus each second.
-  $build/tests/fuzz_$target "${options[@]}" -entropic=0 -reload=0 -runs="${RUNS:--1}" \
+  $build/tests/fuzz_$target "${options[@]}" -entropic=0 -reload=0 -runs="${RUNS:--1}" -seed="$seed" \
     -max_total_time="$seconds" -timeout=60 -rss_limit_mb=1024 \
     -malloc_limit_mb=1024 -artifact_prefix="$build/findings/$target/" -print_final_stats=1 \
     $build/corpus/$target tests/fuzz/$target "${folders[@]}" >$build/logs/$target.log 2>&1 ||
@@ -64,7 +65,7 @@ export -f fuzz
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=0:malloc_context_size=4}
 export OMP_NUM_THREADS=1
 status=0
-printf '%s\n' "$@" | xargs -P "$jobs" -I{} bash -c "fuzz {} $seconds $build" || status=1
+printf '%s\n' "$@" | xargs -P "$jobs" -I{} bash -c "fuzz {} $seconds $build $seed" || status=1
 if [ "$hours" = --smoke ]; then
   for target; do
     printf '%-14s %9s runs\n' "$target" "$(sed -n 's/^stat::number_of_executed_units: *//p' $build/logs/$target.log)"
