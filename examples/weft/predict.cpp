@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <set>
 
@@ -237,6 +238,9 @@ class Prediction {
         if (table_) table_->add_failure(path, error.what());
         if (cells_) cells_->add_failure(path, error.what());
         continue;
+      } catch (const std::bad_alloc&) {
+        throw Error(ErrorKind::device,
+                    path + ": out of memory: this picture takes more than there is");
       }
       tell(path, *reading);
     }

@@ -246,6 +246,29 @@ TEST_F(PredictInputs, BadPicturesAreListedLast) {
 }
 
 // The name of a file may be any bytes: --json gives those that are no UTF-8 beside the text.
+// What the sanitizers reserve is more than any limit.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_F(PredictInputs, APictureThatDoesNotFitIntoMemoryIsNamed) {
+  write_picture("small.png");
+  write("large.pgm", "P5 7000 7000 255\n");
+  fs::resize_file(folder() / "large.pgm", 7000 * 7000 + 17);
+  // The least room, to 50 MB, in which a small picture is read.
+  int kilobytes = 100'000;
+  const auto read = [&](const std::string& pictures) {
+    return shell("ulimit -v " + std::to_string(kilobytes) +
+                 "; OMP_NUM_THREADS=1 \"$WEFT\" predict model.safetensors " + pictures);
+  };
+  while (read("small.png").exit_code != 0 && kilobytes < 5'000'000) kilobytes += 50'000;
+  ASSERT_EQ(read("small.png").exit_code, 0);
+  kilobytes += 100'000;  // the file fits, its pixels do not
+  const Outcome large = read("small.png large.pgm");
+  EXPECT_EQ(large.exit_code, 4);
+  EXPECT_EQ(large.err,
+            "weft: error: large.pgm: out of memory: this picture takes more than there is\n")
+      << kilobytes;
+}
+#endif
+
 TEST_F(PredictInputs, NamesThatAreNotUtf8ComeBackWhole) {
   const std::string name = "a\xff\x01.png";
   write_picture(name);

@@ -63,15 +63,17 @@ class Photographs : public ProgramTest {
     return static_cast<int>(classifier_->classify(pixels).ranking.front());
   }
 
-  // How many of the digits are read right when `draw(image, number)` shows them.
+  // How many of the digits are read right when `draw(image, number)` shows them. As in `weft
+  // predict`, the network judges what it is to read.
   template <class Draw>
   std::size_t right(const Draw& draw) {
     std::vector<std::vector<std::uint8_t>> prepared(digits_wanted_);
+    const data::Judge judge = models::judge_by(*classifier_);
 #pragma omp parallel for schedule(dynamic)
     for (std::size_t i = 0; i < digits_wanted_; ++i) {
       try {
         prepared[i] = data::prepare_image(draw(digits_[i], i), data::Preprocess::mnist,
-                                          data::Invert::automatic, "photograph")
+                                          data::Invert::automatic, "photograph", {}, judge)
                           .pixels;
       } catch (const Error&) {  // no ink found: not right
       }
@@ -216,6 +218,7 @@ TEST_F(Photographs, PagesAreReadInOrder) {
   const std::size_t kPages = 2 * digits_wanted_;
   std::vector<std::string> written(kPages);
   std::vector<std::vector<data::PreparedImage>> marks(kPages);
+  const data::Judge judge = models::judge_by(*classifier_);
 #pragma omp parallel for schedule(dynamic)
   for (std::size_t page = 0; page < kPages; ++page) {
     const std::uint64_t seed = kSeed + 100'000 + page;
@@ -230,7 +233,7 @@ TEST_F(Photographs, PagesAreReadInOrder) {
     }
     try {
       marks[page] = data::prepare_marks(take_photograph(page_of(rows, dice), seed + 500),
-                                        data::Invert::automatic, "page");
+                                        data::Invert::automatic, "page", {}, judge);
     } catch (const Error&) {  // no ink found: all are missed
     }
   }
