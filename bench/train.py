@@ -9,7 +9,7 @@ device and where the results go are all that a run adds to it. Each run is one p
 epoch's time is the one that it reports for training alone, the time to accuracy is the sum over a run's epochs, and
 the time of a process runs from its start to its end, when its checkpoint is saved. Times are those of the first ten seeds,
 one after another, and medians are over all their epochs. Where further seeds tell the accuracy, --jobs of them run side by
-side on a GPU: they compute the same, and their times are not kept. Where PyTorch can be imported, its epochs (pytorch/cpu.py, pytorch/cuda.py) are measured in the same run.
+side on a GPU: they compute the same, and their times are not kept. Where PyTorch can be imported, its epochs (pytorch/cpu.py, pytorch/gpu.py) are measured in the same run.
 """
 import argparse
 import concurrent.futures
@@ -148,7 +148,7 @@ def yardsticks(device, threads, rows):
         calls = []
         for precision in dict.fromkeys(row["precision"] for row in rows):
             runs = dict.fromkeys(f"{row['model']}:{row['batch']}" for row in rows if row["precision"] == precision)
-            calls.append(["pytorch/cuda.py", "--precision", precision, "--runs", ",".join(runs)])
+            calls.append(["pytorch/gpu.py", "--precision", precision, "--runs", ",".join(runs)])
     found = []
     for script, *arguments in calls:
         done = subprocess.run([sys.executable, str(HERE / script), *arguments], capture_output=True, text=True)

@@ -5,7 +5,7 @@
     bench/pytorch/ddp.py --devices 2 --runs convnet:2048,convnet:256,lenet5:256 [--precision fp32|tf32|bf16]
 
 A run is a network and the images of a step on each GPU. For 1 and for --devices GPUs, the images per second of
-a training step are measured, as cuda.py has it: the images lie on each GPU, and a step gathers its own.
+a training step are measured, as gpu.py has it: the images lie on each GPU, and a step gathers its own.
 DDP averages gradients in buckets that overlap with backward. NVLink multicast is off, as in Weft. The median of
 several rounds of steps is reported, of the slowest rank. Prints one JSON object per run and number of GPUs.
 """

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """PyTorch's epoch on a GPU, eager and with CUDA graphs: the yardsticks for `weft train --device cuda`.
 
-    bench/pytorch/cuda.py [--runs mlp:64,lenet5:64,lenet5:256,convnet:64] [--precision fp32|tf32|bf16]
+    bench/pytorch/gpu.py [--runs mlp:64,lenet5:64,lenet5:256,convnet:64] [--precision fp32|tf32|bf16]
 
 Images lie on the GPU; a step gathers its batch by index_select, so that nothing crosses the bus.
 With CUDA graphs the whole step (gather, forward, loss, backward, update, next position) is one
