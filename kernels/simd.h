@@ -139,6 +139,15 @@ inline IndexVector lane_numbers() {
   return v;
 }
 
+// Every second float of a and then of b, from the first or from the second on.
+template <int kFirst>
+inline FloatVector every_second(FloatVector a, FloatVector b) {
+  return [&]<int... kLane>(std::integer_sequence<int, kLane...>) {
+    return __builtin_shufflevector(a, b, (2 * kLane + kFirst)...);
+  }
+  (std::make_integer_sequence<int, kLanes>{});
+}
+
 // max(v, 0) that lets NaN pass.
 inline FloatVector relu(FloatVector v) {
   return v < 0.0f ? FloatVector{} : v;

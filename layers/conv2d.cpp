@@ -134,8 +134,10 @@ Shape Conv2d::do_output_shape(const Shape& input) const {
 void Conv2d::do_forward(const ForwardCall& call) const {
   const auto& [y, x, epilogue, context, stream] = call;
   const float* bias = bias_ ? context.parameters[1].data : nullptr;
+  kernels::ConvOptions options = options_of(context.kernels);
+  options.tile_errors = context.phase == Phase::training;
   kernels::conv2d_forward(y.data, x.data, context.parameters[0].data, bias, dims(x.shape), epilogue,
-                          options_of(context.kernels), context.workspace, stream);
+                          options, context.workspace, stream);
 }
 
 void Conv2d::do_backward(const BackwardCall& call) const {
@@ -150,6 +152,7 @@ void Conv2d::do_backward(const BackwardCall& call) const {
   }
   if (dx.data != nullptr) {
     kernels::ConvOptions options = options_of(context.kernels);
+    options.tile_errors = true;
     if (context.mask_input_gradient) options.relu_mask = x.data;
     kernels::conv2d_backward_data(dx.data, dy.data, context.parameters[0].data, extents,
                                   GradientMode::overwrite, options, context.workspace, stream);

@@ -247,6 +247,10 @@ float* scratch_of(std::size_t (*floats)(const ConvDims&, int), const ConvDims& d
   return thread_scratch(floats(dims, omp_get_max_threads()));
 }
 
+float* winograd_scratch(const ConvCpu& cpu, ConvPass pass, const ConvDims& dims) {
+  return thread_scratch(cpu.winograd_scratch(pass, dims, omp_get_max_threads()));
+}
+
 }  // namespace
 
 std::size_t conv2d_workspace_bytes(ConvPass pass, const ConvDims& dims, const ConvOptions& options,
@@ -272,6 +276,10 @@ void conv2d_forward(float* y, const float* x, const float* w, const float* bias,
   if (stream.device().is_cpu()) {
     const ConvCpu& cpu = select_conv_cpu();
     if (row.on_cpu_as_written) return cpu.forward_direct(y, x, w, bias, dims, epilogue);
+    if (options.tile_errors && cpu.fits_winograd(ConvPass::forward, dims)) {
+      return cpu.forward_winograd(y, x, w, bias, dims, epilogue,
+                                  winograd_scratch(cpu, ConvPass::forward, dims));
+    }
     return cpu.forward_implicit_gemm(y, x, w, bias, dims, epilogue,
                                      scratch_of(cpu.forward_scratch, dims));
   }
@@ -293,6 +301,9 @@ void conv2d_backward_data(float* dx, const float* dy, const float* w, const Conv
     const ConvCpu& cpu = select_conv_cpu();
     if (row.on_cpu_as_written) {
       cpu.backward_data_direct(dx, dy, w, dims, mode);
+    } else if (options.tile_errors && cpu.fits_winograd(ConvPass::backward_data, dims)) {
+      cpu.backward_data_winograd(dx, dy, w, dims, mode,
+                                 winograd_scratch(cpu, ConvPass::backward_data, dims));
     } else {
       cpu.backward_data_implicit_gemm(dx, dy, w, dims, mode,
                                       scratch_of(cpu.backward_data_scratch, dims));

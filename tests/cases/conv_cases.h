@@ -57,6 +57,7 @@ inline std::vector<ConvCase> conv_cases() {
       {{3, 20, 9, 9, 70, 3, 3, 2, 2, 1, 1}},  // strided, channels and filters beyond a tile
       {{2, 16, 11, 13, 130, 3, 3, 1, 1, 1, 1}},
       {{40, 17, 4, 5, 18, 3, 3, 1, 1, 1, 1}},  // pixels of many images in one tile
+      {{3, 16, 7, 6, 19, 3, 3, 1, 1, 0, 3}},   // tiles of 2 x 2 that end outside, or lie in padding
       {{3, 65, 9, 9, 65, 1, 1, 1, 1, 0, 0}},
       {{2, 33, 15, 24, 65, 3, 3, 1, 1, 1, 1}},      // rows of whole swizzles of pixels
       {{5, 5, 7, 7, 18, 3, 3, 1, 1, 1, 1}},         // boxes of some images, and a part of one

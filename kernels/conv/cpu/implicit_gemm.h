@@ -8,21 +8,12 @@
 #pragma once
 
 #include "engine/extent.h"
-#include "kernels/conv/cpu/correlation.h"
+#include "kernels/conv/cpu/maps.h"
 
 namespace weft::kernels::cpu {
 inline namespace WEFT_ISA {
 
 namespace correlation {
-
-// Maps (filters, rows, columns) that rows of pixels go to.
-struct Maps {
-  float* at;
-  std::int64_t plane, line;  // from one filter to the next, from one row to the next
-  const float* bias;         // or null
-  bool add, relu;
-  bool roomy;  // lines have room for whole vectors
-};
 
 // Output rows [begin, end) to the maps, whose first row is row `begin`.
 inline void filters_in_rows(const Correlation& job, const Maps& maps, const float* image,
@@ -62,24 +53,6 @@ inline void filters_in_rows(const Correlation& job, const Maps& maps, const floa
     }
   }
 }
-
-// Filters [first, first + filters), one panel of packed_w (depth, width).
-struct FilterPanel {
-  std::int64_t filters, width;
-  const float* packed_w;
-  alignas(64) float bias[kTileColumns];  // zeros behind the last, or if there is none
-
-  // `all_bias` may be null.
-  FilterPanel(const Correlation& job, const float* all_packed_w, const float* all_bias,
-              std::int64_t first)
-      : filters(least(kTileColumns, job.filters - first)),
-        width(round_up(filters, kLanes)),
-        packed_w(all_packed_w + first * job.depth()) {
-    for (std::int64_t f = 0; f < kTileColumns; ++f) {
-      bias[f] = all_bias != nullptr && f < filters ? all_bias[first + f] : 0.0f;
-    }
-  }
-};
 
 // Output rows [begin, end) by one panel: sums (pixel, width), which start from the bias. Rows are
 // counted over all images, which lie `step` floats apart. The depth is cut so that a block of
@@ -147,16 +120,6 @@ inline std::int64_t strip_floats(std::int64_t columns, std::int64_t rows) {
   return (strip_rows(columns, rows) * columns + kLanes) * kTileColumns;
 }
 
-inline void put_rows(const Maps& maps, float* out, const FloatVector (&rows)[kLanes],
-                     std::int64_t count, std::int64_t lanes) {
-  for (std::int64_t f = 0; f < count; ++f, out += maps.plane) {
-    FloatVector value = rows[f];
-    if (maps.add) value += simd::load_first(out, lanes);
-    if (maps.relu) value = simd::relu(value);
-    simd::store_first(out, value, lanes);
-  }
-}
-
 // All output rows of `count` images, which lie `step` floats apart; `maps` are those of the first.
 inline void correlate_images(const Correlation& job, const Maps& maps, const float* images,
                              std::int64_t step, std::int64_t count, const float* packed_w,
@@ -175,15 +138,8 @@ inline void correlate_images(const Correlation& job, const Maps& maps, const flo
       for (std::int64_t p = begin, next; p < end; p = next) {  // the rows of one image
         const std::int64_t image = p / job.oh;
         next = least(end, (image + 1) * job.oh);
-        const float* from = sums + (p - begin) * job.ow * width;
-        float* out = maps.at + (image * job.filters + first) * maps.plane + p % job.oh * maps.line;
-        packed::for_each_square(
-            panel.filters, (next - p) * job.ow,
-            [&](std::int64_t f, std::int64_t along, std::int64_t e, std::int64_t lanes) {
-              FloatVector square[kLanes];
-              packed::load_transposed(square, from + e * width + f, width);
-              put_rows(maps, out + f * maps.plane + e, square, along, lanes);
-            });
+        put_pixels(maps, sums + (p - begin) * job.ow * width, panel, (next - p) * job.ow,
+                   (image * job.filters + first) * maps.plane + p % job.oh * maps.line);
       }
     }
   }
@@ -211,11 +167,10 @@ inline std::size_t scratch_floats(const Correlation& job, int threads) {
                                   threads * group_floats(job));
 }
 
-inline void correlate(float* y, const float* x, const float* w, const float* bias, bool add,
-                      Epilogue epilogue, const Correlation& job, float* memory) {
+inline void correlate(const Maps& all, const float* x, const float* w, const Correlation& job,
+                      float* memory) {
   const Scratch scratch(job, memory);
   job.tabulate_offsets(scratch.offsets);
-  const std::int64_t plane = job.oh * job.ow;
 #pragma omp parallel if (job.worth_threads())
   {
     float* own = scratch.threads + thread_index() * group_floats(job);
@@ -227,8 +182,8 @@ inline void correlate(float* y, const float* x, const float* w, const float* bia
 #pragma omp for schedule(static)
     for (std::int64_t group = 0; group < groups.pieces; ++group) {
       const std::int64_t first = groups.begin(group), count = groups.begin(group + 1) - first;
-      const Maps maps{y + first * job.filters * plane, plane, job.ow, bias, add,
-                      epilogue == Epilogue::relu,      false};
+      Maps maps = all;
+      maps.at += first * job.filters * maps.plane;
       const float* images = job.image_of(own, x, first);
       for (std::int64_t i = 1; i < count; ++i)
         job.image_of(own + i * job.thread_floats(), x, first + i);
@@ -251,14 +206,17 @@ inline std::size_t conv2d_backward_data_scratch(const ConvDims& d, int threads) 
 inline void conv2d_forward_implicit_gemm(float* y, const float* x, const float* w,
                                          const float* bias, const ConvDims& d, Epilogue epilogue,
                                          float* scratch) {
-  correlation::correlate(y, x, w, bias, false, epilogue, correlation::forward_of(d), scratch);
+  const correlation::Correlation job = correlation::forward_of(d);
+  correlation::correlate(correlation::maps_of(job, y, bias, false, epilogue), x, w, job, scratch);
 }
 
 inline void conv2d_backward_data_implicit_gemm(float* dx, const float* dy, const float* w,
                                                const ConvDims& d, GradientMode mode,
                                                float* scratch) {
-  correlation::correlate(dx, dy, w, nullptr, mode == GradientMode::accumulate, Epilogue::none,
-                         correlation::backward_of(d), scratch);
+  const correlation::Correlation job = correlation::backward_of(d);
+  const bool add = mode == GradientMode::accumulate;
+  correlation::correlate(correlation::maps_of(job, dx, nullptr, add, Epilogue::none), dy, w, job,
+                         scratch);
 }
 
 }  // namespace WEFT_ISA

@@ -7,6 +7,7 @@
 #include "kernels/conv/cpu/implicit_gemm.h"
 #include "kernels/conv/cpu/table.h"
 #include "kernels/conv/cpu/weight_gradient.h"
+#include "kernels/conv/cpu/winograd.h"
 
 namespace weft::kernels::WEFT_ISA {
 
@@ -17,6 +18,10 @@ extern const ConvCpu conv_cpu = {
     cpu::conv2d_forward_implicit_gemm,
     cpu::conv2d_backward_data_implicit_gemm,
     cpu::conv2d_backward_weights_implicit_gemm,
+    cpu::conv2d_fits_winograd,
+    cpu::conv2d_forward_winograd,
+    cpu::conv2d_backward_data_winograd,
+    cpu::conv2d_winograd_scratch,
     cpu::conv2d_forward_scratch,
     cpu::conv2d_backward_data_scratch,
     cpu::conv2d_backward_weights_scratch,

@@ -23,6 +23,13 @@ struct ConvCpu {
                                       const ConvDims& dims, GradientMode mode, float* scratch);
   void (*backward_weights_implicit_gemm)(float* dw, float* db, const float* dy, const float* x,
                                          const ConvDims& dims, GradientMode mode, float* scratch);
+  // Winograd's algorithm; see ConvOptions::tile_errors. Where the extents fit it.
+  bool (*fits_winograd)(ConvPass pass, const ConvDims& dims);
+  void (*forward_winograd)(float* y, const float* x, const float* w, const float* bias,
+                           const ConvDims& dims, Epilogue epilogue, float* scratch);
+  void (*backward_data_winograd)(float* dx, const float* dy, const float* w, const ConvDims& dims,
+                                 GradientMode mode, float* scratch);
+  std::size_t (*winograd_scratch)(ConvPass pass, const ConvDims& dims, int threads);
   std::size_t (*forward_scratch)(const ConvDims& dims, int threads);
   std::size_t (*backward_data_scratch)(const ConvDims& dims, int threads);
   std::size_t (*backward_weights_scratch)(const ConvDims& dims, int threads);

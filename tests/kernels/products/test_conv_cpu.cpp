@@ -17,7 +17,7 @@ TEST(ConvCpuIsas, MatchTheOracle) {
   const int before = omp_get_max_threads();
   omp_set_num_threads(kThreads);
   for (const auto& [isa, table] : conv_cpu_tables()) {
-    int turn = 0;
+    int turn = 0, fitted = 0;
     for (const ConvCase& c : conv_cases()) {
       if (too_large(c.flops())) continue;
       const GradientMode mode =
@@ -55,8 +55,27 @@ TEST(ConvCpuIsas, MatchTheOracle) {
                                             p.x.data(), c.dims, mode,
                                             static_cast<float*>(weights.data()));
       expect_equal(implicit, expected, p, str(isa, " implicit_gemm ", c.name()), false);
+      ConvResults<float> winograd = fresh();
+      winograd.backward_weights = false;
+      winograd.forward = table->fits_winograd(ConvPass::forward, c.dims);
+      winograd.backward_data = table->fits_winograd(ConvPass::backward_data, c.dims);
+      const auto room = [&](ConvPass pass) {
+        return Buffer(table->winograd_scratch(pass, c.dims, kThreads) * sizeof(float),
+                      Stream(Device::cpu()));
+      };
+      if (winograd.forward) {
+        table->forward_winograd(winograd.y.data(), p.x.data(), p.w.data(), p.bias.data(), c.dims,
+                                p.epilogue, static_cast<float*>(room(ConvPass::forward).data()));
+      }
+      if (winograd.backward_data) {
+        table->backward_data_winograd(winograd.dx.data(), p.dy.data(), p.w.data(), c.dims, mode,
+                                      static_cast<float*>(room(ConvPass::backward_data).data()));
+      }
+      fitted += winograd.forward && winograd.backward_data ? 1 : 0;
+      expect_equal(winograd, expected, p, str(isa, " winograd ", c.name()), false);
       if (HasFailure()) return;
     }
+    EXPECT_GE(fitted, 3) << isa;
   }
   omp_set_num_threads(before);
 }
@@ -77,6 +96,50 @@ TEST(ConvCpu, GivesTheSameBitsOnAnyNumberOfThreads) {
             << variant << " on " << threads << " threads, " << c.name();
       }
     });
+  }
+  omp_set_num_threads(before);
+}
+
+// Blocks of tiles reach over images and threads.
+TEST(ConvCpuIsas, WinogradGivesTheSameBitsInAnyBatchAndOnAnyNumberOfThreads) {
+  const int before = omp_get_max_threads();
+  for (const auto& [isa, table] : conv_cpu_tables()) {
+    for (const ConvDims& dims : {ConvDims{7, 16, 7, 7, 20, 3, 3, 1, 1, 1, 1},
+                                 ConvDims{3, 24, 18, 16, 40, 3, 3, 1, 1, 0, 1}}) {
+      const ConvProblem all({dims}, false);
+      const auto run = [&](const ConvDims& d, std::int64_t image, int threads) {
+        omp_set_num_threads(threads);
+        ConvResults<float> r;
+        const std::int64_t of_y = d.oc * d.oh() * d.ow(), of_x = d.c * d.h * d.w;
+        r.y.resize(static_cast<std::size_t>(d.n * of_y));
+        r.dx.resize(static_cast<std::size_t>(d.n * of_x));
+        const auto room = [&](ConvPass pass) {
+          return Buffer(table->winograd_scratch(pass, d, threads) * sizeof(float),
+                        Stream(Device::cpu()));
+        };
+        table->forward_winograd(r.y.data(), all.x.data() + image * of_x, all.w.data(),
+                                all.bias.data(), d, Epilogue::none,
+                                static_cast<float*>(room(ConvPass::forward).data()));
+        table->backward_data_winograd(r.dx.data(), all.dy.data() + image * of_y, all.w.data(), d,
+                                      GradientMode::overwrite,
+                                      static_cast<float*>(room(ConvPass::backward_data).data()));
+        return r;
+      };
+      const ConvResults<float> together = run(dims, 0, 1);
+      for (const int threads : {2, 3}) {
+        const ConvResults<float> shared = run(dims, 0, threads);
+        EXPECT_TRUE(shared.y == together.y && shared.dx == together.dx) << isa << threads;
+      }
+      ConvDims one = dims;
+      one.n = 1;
+      for (std::int64_t i = 0; i < dims.n; ++i) {
+        const ConvResults<float> alone = run(one, i, 1);
+        const auto holds = [&](const std::vector<float>& whole, const std::vector<float>& part) {
+          return std::equal(part.begin(), part.end(), whole.begin() + i * std::ssize(part));
+        };
+        EXPECT_TRUE(holds(together.y, alone.y) && holds(together.dx, alone.dx)) << isa << i;
+      }
+    }
   }
   omp_set_num_threads(before);
 }
