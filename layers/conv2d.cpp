@@ -145,14 +145,13 @@ void Conv2d::do_backward(const BackwardCall& call) const {
   const kernels::ConvDims extents = dims(x.shape);
   using kernels::ConvPass;
   float* db = bias_ ? context.gradients[1].data : nullptr;
+  kernels::ConvOptions options = options_of(context.kernels);
+  options.tile_errors = true;
   if (!context.frozen) {
     kernels::conv2d_backward_weights(context.gradients[0].data, db, dy.data, x.data, extents,
-                                     parameter_mode, options_of(context.kernels), context.workspace,
-                                     stream);
+                                     parameter_mode, options, context.workspace, stream);
   }
   if (dx.data != nullptr) {
-    kernels::ConvOptions options = options_of(context.kernels);
-    options.tile_errors = true;
     if (context.mask_input_gradient) options.relu_mask = x.data;
     kernels::conv2d_backward_data(dx.data, dy.data, context.parameters[0].data, extents,
                                   GradientMode::overwrite, options, context.workspace, stream);

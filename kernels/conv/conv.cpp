@@ -328,6 +328,10 @@ void conv2d_backward_weights(float* dw, float* db, const float* dy, const float*
   if (stream.device().is_cpu()) {
     const ConvCpu& cpu = select_conv_cpu();
     if (row.on_cpu_as_written) return cpu.backward_weights_direct(dw, db, dy, x, dims, mode);
+    if (options.tile_errors && cpu.fits_winograd(ConvPass::backward_weights, dims)) {
+      return cpu.backward_weights_winograd(dw, db, dy, x, dims, mode,
+                                           winograd_scratch(cpu, ConvPass::backward_weights, dims));
+    }
     return cpu.backward_weights_implicit_gemm(dw, db, dy, x, dims, mode,
                                               scratch_of(cpu.backward_weights_scratch, dims));
   }

@@ -7,7 +7,7 @@
 #include "kernels/conv/cpu/implicit_gemm.h"
 #include "kernels/conv/cpu/table.h"
 #include "kernels/conv/cpu/weight_gradient.h"
-#include "kernels/conv/cpu/winograd.h"
+#include "kernels/conv/cpu/winograd_weights.h"
 
 namespace weft::kernels::WEFT_ISA {
 
@@ -21,6 +21,7 @@ extern const ConvCpu conv_cpu = {
     cpu::conv2d_fits_winograd,
     cpu::conv2d_forward_winograd,
     cpu::conv2d_backward_data_winograd,
+    cpu::conv2d_backward_weights_winograd,
     cpu::conv2d_winograd_scratch,
     cpu::conv2d_forward_scratch,
     cpu::conv2d_backward_data_scratch,

@@ -29,6 +29,8 @@ struct ConvCpu {
                            const ConvDims& dims, Epilogue epilogue, float* scratch);
   void (*backward_data_winograd)(float* dx, const float* dy, const float* w, const ConvDims& dims,
                                  GradientMode mode, float* scratch);
+  void (*backward_weights_winograd)(float* dw, float* db, const float* dy, const float* x,
+                                    const ConvDims& dims, GradientMode mode, float* scratch);
   std::size_t (*winograd_scratch)(ConvPass pass, const ConvDims& dims, int threads);
   std::size_t (*forward_scratch)(const ConvDims& dims, int threads);
   std::size_t (*backward_data_scratch)(const ConvDims& dims, int threads);

@@ -58,15 +58,15 @@ struct Job {
   }
 };
 
-// Where fewer products outweigh the transformations: not a matter of the batch, so that an image
-// has the same bits in any.
-inline bool fits(const Correlation& job) {
+// Where fewer products outweigh the transformations: the other algorithm has `tenths` / 10 times
+// as many products, or more. Not a matter of the batch, so that an image has the same bits in any.
+inline bool fits(const Correlation& job, std::int64_t tenths = 14) {
   const bool is_3x3 = job.kh == 3 && job.kw == 3 && job.stride_h == 1 && job.stride_w == 1 &&
                       job.placement.step_h == 1 && job.placement.step_w == 1;
   constexpr std::int64_t kLeastChannels = 16;
   if (!is_3x3 || job.channels < kLeastChannels || job.filters < kLeastChannels) return false;
   const Job tiles(job);
-  return 10 * 9 * job.oh * job.ow >= 14 * kPoints * tiles.tiles_h * tiles.tiles_w;
+  return 10 * 9 * job.oh * job.ow >= tenths * kPoints * tiles.tiles_h * tiles.tiles_w;
 }
 
 // U of one channel for the filters of one panel: (point, channel, filter) of the panel.
@@ -256,18 +256,6 @@ inline void correlate(const correlation::Maps& maps, const float* x, const float
 }
 
 }  // namespace winograd
-
-inline bool conv2d_fits_winograd(ConvPass pass, const ConvDims& d) {
-  if (pass == ConvPass::backward_weights) return false;
-  return winograd::fits(pass == ConvPass::forward ? correlation::forward_of(d)
-                                                  : correlation::backward_of(d));
-}
-
-inline std::size_t conv2d_winograd_scratch(ConvPass pass, const ConvDims& d, int threads) {
-  return winograd::scratch_floats(
-      pass == ConvPass::forward ? correlation::forward_of(d) : correlation::backward_of(d),
-      threads);
-}
 
 // Both of extents that fit.
 inline void conv2d_forward_winograd(float* y, const float* x, const float* w, const float* bias,

@@ -56,7 +56,7 @@ TEST(ConvCpuIsas, MatchTheOracle) {
                                             static_cast<float*>(weights.data()));
       expect_equal(implicit, expected, p, str(isa, " implicit_gemm ", c.name()), false);
       ConvResults<float> winograd = fresh();
-      winograd.backward_weights = false;
+      winograd.backward_weights = table->fits_winograd(ConvPass::backward_weights, c.dims);
       winograd.forward = table->fits_winograd(ConvPass::forward, c.dims);
       winograd.backward_data = table->fits_winograd(ConvPass::backward_data, c.dims);
       const auto room = [&](ConvPass pass) {
@@ -71,11 +71,16 @@ TEST(ConvCpuIsas, MatchTheOracle) {
         table->backward_data_winograd(winograd.dx.data(), p.dy.data(), p.w.data(), c.dims, mode,
                                       static_cast<float*>(room(ConvPass::backward_data).data()));
       }
-      fitted += winograd.forward && winograd.backward_data ? 1 : 0;
+      if (winograd.backward_weights) {
+        table->backward_weights_winograd(
+            winograd.dw.data(), winograd.db.data(), p.dy.data(), p.x.data(), c.dims, mode,
+            static_cast<float*>(room(ConvPass::backward_weights).data()));
+      }
+      fitted += winograd.forward && winograd.backward_data && winograd.backward_weights ? 1 : 0;
       expect_equal(winograd, expected, p, str(isa, " winograd ", c.name()), false);
       if (HasFailure()) return;
     }
-    EXPECT_GE(fitted, 3) << isa;
+    EXPECT_GE(fitted, 2) << isa;
   }
   omp_set_num_threads(before);
 }
@@ -123,12 +128,19 @@ TEST(ConvCpuIsas, WinogradGivesTheSameBitsInAnyBatchAndOnAnyNumberOfThreads) {
         table->backward_data_winograd(r.dx.data(), all.dy.data() + image * of_y, all.w.data(), d,
                                       GradientMode::overwrite,
                                       static_cast<float*>(room(ConvPass::backward_data).data()));
+        if (d.n != dims.n) return r;
+        r.dw.resize(all.w.size());
+        r.db.resize(all.bias.size());
+        table->backward_weights_winograd(
+            r.dw.data(), r.db.data(), all.dy.data(), all.x.data(), d, GradientMode::overwrite,
+            static_cast<float*>(room(ConvPass::backward_weights).data()));
         return r;
       };
       const ConvResults<float> together = run(dims, 0, 1);
       for (const int threads : {2, 3}) {
         const ConvResults<float> shared = run(dims, 0, threads);
         EXPECT_TRUE(shared.y == together.y && shared.dx == together.dx) << isa << threads;
+        EXPECT_TRUE(shared.dw == together.dw && shared.db == together.db) << isa << threads;
       }
       ConvDims one = dims;
       one.n = 1;
