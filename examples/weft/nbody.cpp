@@ -99,6 +99,19 @@ class Run {
     } else {
       commit(simulation);
     }
+    NbodyEnd end = write_results();
+    end.step_seconds = step_seconds_;
+    end.interrupted = stop && state_.step < last_step_;
+    end.seconds = timer.seconds();
+    report_.end(facts, end);
+    if (end.interrupted) return kInterrupted;
+    judge_energy();
+    return 0;
+  }
+
+ private:
+  // The files of the end, and what the report tells of them.
+  NbodyEnd write_results() {
     NbodyEnd end;
     end.orbits = models::orbits_of(state_.bodies, state_.plan.step.force.gravity);
     if (state_.step == state_.plan.steps && folder_) {
@@ -114,16 +127,9 @@ class Run {
     if (folder_ && state_.plan.frames.times > 0) {
       end.picture = models::draw_bodies(state_.bodies, state_.plan.camera, state_.plan.style);
     }
-    end.step_seconds = step_seconds_;
-    end.interrupted = stop && state_.step < last_step_;
-    end.seconds = timer.seconds();
-    report_.end(facts, end);
-    if (end.interrupted) return kInterrupted;
-    judge_energy();
-    return 0;
+    return end;
   }
 
- private:
   // What all ranks do next, whatever their clocks and signals say.
   struct Turn {
     std::int64_t chunk, commit, stop;

@@ -7,12 +7,13 @@
 //   M = sum over channels of U * V, element by element: 16 products of matrices
 //   y = A^T M A
 //
-// A. Lavin and S. Gray, "Fast algorithms for convolutional neural networks", CVPR 2016. Sums are
-// shorter than those of the other algorithm, by a factor of 9, and so are their errors.
+// A. Lavin and S. Gray, "Fast algorithms for convolutional neural networks", CVPR 2016. Sums have a
+// ninth of the terms, which outweighs the rounding of the transformations: on random values errors
+// are 0.6 to 0.8 times those of a sum of all products, with 16 to 512 channels.
 //
 // Threads share the transformed filters and own blocks of rows of tiles, of one image or of
 // several. An output depends on its tile alone, and so neither on the threads nor on the batch.
-// Scratch: transformed filters, then per thread V, M, the sums of a block, and four lines.
+// Scratch: transformed filters, then per thread V, M, the outputs of a block, and five lines.
 #pragma once
 
 #include "engine/extent.h"

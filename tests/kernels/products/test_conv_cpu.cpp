@@ -105,6 +105,21 @@ TEST(ConvCpu, GivesTheSameBitsOnAnyNumberOfThreads) {
   omp_set_num_threads(before);
 }
 
+TEST(ConvCpu, TakesWinogradWhereItIsAllowedTo) {
+  const Stream stream(Device::cpu());
+  for (const std::int64_t side : {3, 5}) {
+    const ConvProblem p({{2, 16, 18, 18, 16, side, side, 1, 1, 1, 1}}, false, Epilogue::none,
+                        GradientMode::overwrite);
+    ConvOptions allowed;
+    allowed.tile_errors = true;
+    const ConvResults<float> exact = p.run({}, stream), found = p.run(allowed, stream);
+    expect_equal(found, p.expected(), p, str("kernels of ", side), false);
+    EXPECT_EQ(found.y == exact.y, side == 5);
+    EXPECT_EQ(found.dx == exact.dx, side == 5);
+    EXPECT_EQ(found.dw == exact.dw, side == 5);
+  }
+}
+
 // Blocks of tiles reach over images and threads.
 TEST(ConvCpuIsas, WinogradGivesTheSameBitsInAnyBatchAndOnAnyNumberOfThreads) {
   const int before = omp_get_max_threads();
