@@ -34,8 +34,10 @@ foreach(folder engine kernels layers distributed data models)
           FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh"
           PATTERN "onnx" EXCLUDE)  # a part of the program, not of the package
 endforeach()
-install(FILES bench/train.py bench/scaling.py bench/scaling_model.py bench/pytorch/ddp.py bench/machine.py bench/pytorch/cpu.py bench/pytorch/cuda.py
-              bench/pytorch/networks.py bench/compare.py bench/gpu_state.py DESTINATION share/weft/bench)
+install(FILES bench/train.py bench/scaling.py bench/scaling_model.py bench/machine.py bench/compare.py bench/gpu_state.py
+        DESTINATION share/weft/bench)
+install(FILES bench/pytorch/cpu.py bench/pytorch/gpu.py bench/pytorch/ddp.py bench/pytorch/networks.py
+        DESTINATION share/weft/bench/pytorch)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/weft-config.cmake.in weft-config.cmake

@@ -258,7 +258,7 @@ inline void correlate(const correlation::Maps& maps, const float* x, const float
 
 }  // namespace winograd
 
-// Both of extents that fit.
+// The extents of both must fit (conv2d_fits_winograd).
 inline void conv2d_forward_winograd(float* y, const float* x, const float* w, const float* bias,
                                     const ConvDims& d, Epilogue epilogue, float* scratch) {
   const correlation::Correlation job = correlation::forward_of(d);

@@ -196,7 +196,7 @@ inline void weight_gradient(float* dw, float* db, const float* dy, const float* 
 
 }  // namespace winograd
 
-// Of extents that fit.
+// The extents must fit (conv2d_fits_winograd).
 inline void conv2d_backward_weights_winograd(float* dw, float* db, const float* dy, const float* x,
                                              const ConvDims& d, GradientMode mode, float* scratch) {
   winograd::weight_gradient(dw, db, dy, x, correlation::forward_of(d),
