@@ -59,7 +59,7 @@ TEST(ConvCpuIsas, MatchTheOracle) {
       winograd.backward_weights = table->fits_winograd(ConvPass::backward_weights, c.dims);
       winograd.forward = table->fits_winograd(ConvPass::forward, c.dims);
       winograd.backward_data = table->fits_winograd(ConvPass::backward_data, c.dims);
-      const auto room = [&](ConvPass pass) {
+      const auto room = [&, table = table](ConvPass pass) {  // clang shares no binding
         return Buffer(table->winograd_scratch(pass, c.dims, kThreads) * sizeof(float),
                       Stream(Device::cpu()));
       };
@@ -127,7 +127,7 @@ TEST(ConvCpuIsas, WinogradGivesTheSameBitsInAnyBatchAndOnAnyNumberOfThreads) {
     for (const ConvDims& dims : {ConvDims{7, 16, 7, 7, 20, 3, 3, 1, 1, 1, 1},
                                  ConvDims{3, 24, 18, 16, 40, 3, 3, 1, 1, 0, 1}}) {
       const ConvProblem all({dims}, false);
-      const auto run = [&](const ConvDims& d, std::int64_t image, int threads) {
+      const auto run = [&, table = table](const ConvDims& d, std::int64_t image, int threads) {
         omp_set_num_threads(threads);
         ConvResults<float> r;
         const std::int64_t of_y = d.oc * d.oh() * d.ow(), of_x = d.c * d.h * d.w;
