@@ -42,5 +42,7 @@ for program in "${programs[@]}"; do [[ $program == *_tests ]] && targets+=("$pro
 cmake --build "$build" --parallel "${WEFT_JOBS:-$(nproc)}" --target "${targets[@]}" >>"$build.log" 2>&1 ||
   { tail -n 40 "$build.log"; exit 2; }
 
+# qemu keeps 16 bytes for each page that a program reserves, and host-cuda reserves 4 TB where it may.
+ulimit -v $((32 << 20))
 # shellcheck disable=SC2086
 python3 "$here/packaging/tests_of.py" "$build" --jobs "${WEFT_JOBS:-$(nproc)}" "${programs[@]}" -- ${WEFT_CTEST:-}
