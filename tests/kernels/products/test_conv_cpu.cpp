@@ -76,11 +76,11 @@ TEST(ConvCpuIsas, MatchTheOracle) {
             winograd.dw.data(), winograd.db.data(), p.dy.data(), p.x.data(), c.dims, mode,
             static_cast<float*>(room(ConvPass::backward_weights).data()));
       }
-      fitted += winograd.forward && winograd.backward_data && winograd.backward_weights ? 1 : 0;
+      fitted += winograd.forward && winograd.backward_data ? 1 : 0;
       expect_equal(winograd, expected, p, str(isa, " winograd ", c.name()), false);
       if (HasFailure()) return;
     }
-    EXPECT_GE(fitted, 2) << isa;
+    EXPECT_GE(fitted, small_tests() ? 0 : 5) << isa;
   }
   omp_set_num_threads(before);
 }
