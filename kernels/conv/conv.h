@@ -40,9 +40,9 @@ struct ConvOptions {
   // (n, c, h, w) or null: the output of a ReLU whose backward the data gradient applies as well. dx
   // is 0 where the mask is not above 0, also where dx adds to what was there. Must not overlap dx.
   const float* relu_mask = nullptr;
-  // May the error of a value be relative to the largest of the inputs and gradients around it,
-  // 4 x 4 and 2 x 2, and not to its own terms alone? On a CPU most 3 x 3 filters of stride 1 then
-  // go by Winograd's algorithm. Training asks for it.
+  // Lets most 3 x 3 filters of stride 1 go by Winograd's algorithm on a CPU. The error of a value
+  // is then relative to the largest of the 4 x 4 inputs and 2 x 2 gradients around it, not to its
+  // own terms. Training sets it.
   bool tile_errors = false;
 };
 

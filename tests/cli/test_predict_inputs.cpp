@@ -245,7 +245,6 @@ TEST_F(PredictInputs, BadPicturesAreListedLast) {
   EXPECT_TRUE(lines[1].starts_with("z.png")) << mixed.out;
 }
 
-// The name of a file may be any bytes: --json gives those that are no UTF-8 beside the text.
 // What the sanitizers reserve is more than any limit.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_F(PredictInputs, APictureThatDoesNotFitIntoMemoryIsNamed) {
@@ -269,6 +268,7 @@ TEST_F(PredictInputs, APictureThatDoesNotFitIntoMemoryIsNamed) {
 }
 #endif
 
+// The name of a file may be any bytes: --json gives those that are no UTF-8 beside the text.
 TEST_F(PredictInputs, NamesThatAreNotUtf8ComeBackWhole) {
   const std::string name = "a\xff\x01.png";
   write_picture(name);

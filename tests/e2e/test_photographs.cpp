@@ -166,7 +166,7 @@ double stb_milliseconds(const data::Bytes& jpeg) {
 
 // The whole reading, from the bytes of the file to the answer, is held against stb_image's decoding
 // of the same file, because machines differ in speed. Both are timed in turn, and the least of
-// seven counts. On the machines that were tried the reading takes 140 to 230 ms, 1.7 to 2.3 times
+// seven counts. On the machines that were tried the reading takes 115 to 230 ms, 1.5 to 2.3 times
 // as long; what neighbours do to the caches moves it.
 TEST_F(Photographs, OneOf12MegapixelsTakesAtMostThriceAsLongAsStbDecodes) {
   Dice dice(kSeed);

@@ -232,5 +232,47 @@ TEST_F(LayerCalls, FlattenAndDropoutCopyInInference) {
   EXPECT_EQ(to_host(same, stream_), values);
 }
 
+// Winograd's algorithm is for training alone: inference promises the same bits whether a
+// convolution is joined with its pooling or not.
+TEST_F(LayerCalls, ConvolutionsTakeWinogradInTrainingAlone) {
+  const kernels::ConvDims dims{2, 16, 16, 16, 16, 3, 3, 1, 1, 1, 1};
+  const layers::Conv2d conv("conv", 16, 16, Window::square(3, 1, 1));
+  const Shape shape{2, 16, 16, 16}, weights{16, 16, 3, 3};
+  const FloatView x = view(shape), dy = view(shape), y = view(shape), dx = view(shape);
+  const std::vector<FloatView> w{view(weights), view({16})}, dw{view(weights), view({16})};
+  std::uint64_t seed = 0;
+  for (const FloatView& from : {x, dy, w[0], w[1]}) {
+    copy_from_host(from, std::span<const float>(random_floats(from.shape.elements(), ++seed)),
+                   stream_);
+  }
+  const FloatView other = view(shape), gradient = view(weights);
+  const auto kernel = [&](bool tile_errors) {
+    kernels::ConvOptions options;
+    options.tile_errors = tile_errors;
+    kernels::conv2d_forward(other.data, x.data, w[0].data, w[1].data, dims, Epilogue::none, options,
+                            {}, stream_);
+    return to_host(other, stream_);
+  };
+  const std::vector<float> exact = kernel(false), allowed = kernel(true);
+  ASSERT_NE(exact, allowed);
+  LayerContext context;
+  context.parameters = w;
+  context.gradients = dw;
+  for (const Phase phase : {Phase::inference, Phase::training}) {
+    context.phase = phase;
+    conv.forward(y, x, Epilogue::none, context, stream_);
+    EXPECT_EQ(to_host(y, stream_), phase == Phase::training ? allowed : exact);
+  }
+  conv.backward(dx, dy, x, y, GradientMode::overwrite, context, stream_);
+  kernels::ConvOptions options;
+  options.tile_errors = true;
+  kernels::conv2d_backward_data(other.data, dy.data, w[0].data, dims, GradientMode::overwrite,
+                                options, {}, stream_);
+  kernels::conv2d_backward_weights(gradient.data, nullptr, dy.data, x.data, dims,
+                                   GradientMode::overwrite, options, {}, stream_);
+  EXPECT_EQ(to_host(dx, stream_), to_host(other, stream_));
+  EXPECT_EQ(to_host(dw[0], stream_), to_host(gradient, stream_));
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -2,14 +2,18 @@
 // A 3 x 3 correlation of stride 1 on the CPU by Winograd's algorithm F(2 x 2, 3 x 3): forward and
 // backward data. Tiles of 2 x 2 outputs take 16 products for each channel instead of 36.
 //
-//   V = B^T d B for each tile of 4 x 4 inputs d     additions only
-//   U = G g G^T for each filter g of 3 x 3
-//   M = sum over channels of U * V, element by element: 16 products of matrices
+//   V = B^T d B
+//   U = G g G^T
+//   M = sum over channels of U * V
 //   y = A^T M A
 //
-// A. Lavin and S. Gray, "Fast algorithms for convolutional neural networks", CVPR 2016. Sums have a
-// ninth of the terms, which outweighs the rounding of the transformations: on random values errors
-// are 0.6 to 0.8 times those of a sum of all products, with 16 to 512 channels.
+// Each tile of 4 x 4 inputs d gives a V, by additions alone, and each filter g of 3 x 3 gives a U.
+// Both have 16 points. U * V is taken point by point, so M is 16 products of matrices. The outputs
+// y are 2 x 2. A, B and G are the constant matrices of the source: A. Lavin and S. Gray, "Fast
+// algorithms for convolutional neural networks", CVPR 2016.
+//
+// Sums have a ninth of the terms, which outweighs the rounding of the transformations. On random
+// values errors are 0.6 to 0.8 times those of a sum of all products, with 16 to 512 channels.
 //
 // Threads share the transformed filters and own blocks of rows of tiles, of one image or of
 // several. An output depends on its tile alone, and so neither on the threads nor on the batch.
@@ -59,8 +63,8 @@ struct Job {
   }
 };
 
-// Where fewer products outweigh the transformations: the other algorithm has `tenths` / 10 times
-// as many products, or more. Not a matter of the batch, so that an image has the same bits in any.
+// Do fewer products outweigh the transformations? They do where the other algorithm has at least
+// `tenths` / 10 times as many. The batch has no say, so that an image has the same bits in any.
 inline bool fits(const Correlation& job, std::int64_t tenths = 14) {
   const bool is_3x3 = job.kh == 3 && job.kw == 3 && job.stride_h == 1 && job.stride_w == 1 &&
                       job.placement.step_h == 1 && job.placement.step_w == 1;

@@ -2,15 +2,20 @@
 // The weight gradient of a 3 x 3 convolution of stride 1 on the CPU by Winograd's algorithm, the
 // transposed one of winograd.h: 16 products for a tile of 2 x 2 outputs, a channel and a filter.
 //
-//   V = B^T d B, D = A dy A^T               for each tile
-//   dU = sum over tiles of D * V            16 products of matrices (filter, tile) x (tile,
-//   channel) dw = G^T dU G
+//   V = B^T d B
+//   D = A dy A^T
+//   dU = sum over tiles of D * V
+//   dw = G^T dU G
+//
+// Each tile of 4 x 4 inputs d gives a V, and each tile of 2 x 2 gradients dy gives a D. At each of
+// the 16 points dU is a product of two matrices, (filter, tile) and (tile, channel).
 //
 // Tiles go in rounds. In each the threads first transform rows of tiles, and then own some points
 // and channels of dU, whose sums run over the tiles in order: the bits do not depend on threads.
 // Scratch: V and D of a round, dU, then per thread a panel of V and the lines of a transformation.
 #pragma once
 
+#include "kernels/activation/cpu/templates.h"
 #include "kernels/conv/cpu/winograd.h"
 
 namespace weft::kernels::cpu {
@@ -118,18 +123,9 @@ inline void transform_weights(float* dw, const float* u, std::int64_t step, std:
   }
 }
 
-inline float sum_of(const float* values, std::int64_t count) {
-  FloatVector sums = {};
-  for (std::int64_t e = 0; e < count; e += kLanes) {
-    sums += simd::load_first(values + e, least(kLanes, count - e));
-  }
-  float sum = 0;
-  for (int lane = 0; lane < kLanes; ++lane) sum += sums[lane];
-  return sum;
-}
-
 inline void weight_gradient(float* dw, float* db, const float* dy, const float* x,
-                            const Correlation& forward, bool add, float* memory) {
+                            const Correlation& forward, GradientMode mode, float* memory) {
+  const bool add = mode == GradientMode::accumulate;
   const WeightJob job(forward);
   const Job& tiles = job.tiles;
   const std::int64_t channels = job.channels(), filters = job.filters();
@@ -186,12 +182,9 @@ inline void weight_gradient(float* dw, float* db, const float* dy, const float* 
                             least(kLanes, columns - c), add);
         }
       }
-      if (db == nullptr) continue;
-      float sum = 0;
-      for (std::int64_t i = 0; i < forward.n; ++i) sum += sum_of(dy + (i * filters + f) * out, out);
-      db[f] = add ? db[f] + sum : sum;
     }
   }
+  if (db != nullptr) bias_backward(db, dy, forward.n, filters, out, mode);
 }
 
 }  // namespace winograd
@@ -199,8 +192,7 @@ inline void weight_gradient(float* dw, float* db, const float* dy, const float* 
 // The extents must fit (conv2d_fits_winograd).
 inline void conv2d_backward_weights_winograd(float* dw, float* db, const float* dy, const float* x,
                                              const ConvDims& d, GradientMode mode, float* scratch) {
-  winograd::weight_gradient(dw, db, dy, x, correlation::forward_of(d),
-                            mode == GradientMode::accumulate, scratch);
+  winograd::weight_gradient(dw, db, dy, x, correlation::forward_of(d), mode, scratch);
 }
 
 inline bool conv2d_fits_winograd(ConvPass pass, const ConvDims& d) {
