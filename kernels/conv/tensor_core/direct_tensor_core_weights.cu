@@ -45,6 +45,67 @@ struct WeightsProduct {
   std::int64_t images, chunk_images, partial_row;
 };
 
+// A lane of a warp has sums of the filters row0 and row0 + 8 in kTiles tiles from tile0 on.
+struct LanePlace {
+  int group, member, row0, tile0;
+};
+
+// What a lane reads of A (rows, a_stride) and of the images. Rows and columns behind the last
+// repeat it and are not stored.
+__device__ __forceinline__ MmaOperands<kTiles> operands_of(const float* a, const float* staged,
+                                                           const int2* table,
+                                                           const WeightsProduct& p,
+                                                           const LanePlace& at) {
+  const int row0 = at.row0;
+  const int above = min(row0, p.rows - 1), below = min(row0 + 8, p.rows - 1);
+  MmaOperands<kTiles> from;
+  from.a = a + above * p.a_stride + at.member;
+  from.a_below = (below - above) * p.a_stride;
+  from.table = table + at.member;
+#pragma unroll
+  for (int j = 0; j < kTiles; ++j) {
+    int s = 0, r = 0;
+    const int column = min(8 * (at.tile0 + j) + at.group, p.columns - 1);
+    const int c = p.by_kernel_height.divide(p.by_kernel_width.divide(column, s), r);
+    from.b[j] = reinterpret_cast<const char*>(staged + c * p.plane_stride + r * p.row_stride + s);
+  }
+  return from;
+}
+
+// Adds the sums of the sharers in order, and stores the filters' rows. The quads of a sharer are
+// `set` behind those of the one before it, and this lane's lie from `place` on, 32 apart.
+__device__ __forceinline__ void store_tiles(float* partial, float (&sum)[kTiles][4],
+                                            const float4* sums_of_sharers, int set, int place,
+                                            const WeightsProduct& p, const LanePlace& at) {
+#pragma unroll
+  for (int j = 0; j < kTiles; ++j) {
+    for (int other = 0; other < p.sharers - 1; ++other) {
+      const float4 more = sums_of_sharers[other * set + place + 32 * j];
+      sum[j][0] += more.x;
+      sum[j][1] += more.y;
+      sum[j][2] += more.z;
+      sum[j][3] += more.w;
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int row = at.row0 + i / 2 * 8, column = 8 * (at.tile0 + j) + 2 * at.member + i % 2;
+      if (row < p.rows && column < p.columns) partial[row * p.columns + column] = sum[j][i];
+    }
+  }
+}
+
+// Adds up the rows of A for the bias gradient: a warp has some rows, always the same ones.
+__device__ __forceinline__ void add_bias_rows(float* bias_sums, const float* a,
+                                              const WeightsProduct& p) {
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (int row = warp; row < p.rows; row += kDirectMmaWarps) {
+    float total = 0;
+    for (int i = lane; i < p.depth; i += 32) total += a[row * p.a_stride + i];
+    total = device::warp_reduce(total, device::Add{});
+    if (lane == 0) bias_sums[row] += total;
+  }
+}
+
 // Shared memory: the table, sums of dy, A (rows, a_stride), the images, the sums of sharers.
 template <bool kSplit>
 __global__ void __launch_bounds__(kDirectMmaThreads, kDirectMmaBlocks)
@@ -83,20 +144,9 @@ __global__ void __launch_bounds__(kDirectMmaThreads, kDirectMmaBlocks)
   const int group = lane / 4, member = lane % 4;
   const int share = warp / p.tasks_of_block, task = task0 + warp % p.tasks_of_block;
   const bool works = share < p.sharers && task < p.tasks;
-  const int row0 = task / p.tile_groups * 16 + group;
-  const int tile0 = task % p.tile_groups * kTiles;
-  const int above = min(row0, p.rows - 1), below = min(row0 + 8, p.rows - 1);
-  MmaOperands<kTiles> from;
-  from.a = a + above * p.a_stride + member;
-  from.a_below = (below - above) * p.a_stride;
-  from.table = table + member;
-#pragma unroll
-  for (int j = 0; j < kTiles; ++j) {
-    int s = 0, r = 0;
-    const int column = min(8 * (tile0 + j) + group, p.columns - 1);
-    const int c = p.by_kernel_height.divide(p.by_kernel_width.divide(column, s), r);
-    from.b[j] = reinterpret_cast<const char*>(staged + c * p.plane_stride + r * p.row_stride + s);
-  }
+  const LanePlace at{group, member, task / p.tile_groups * 16 + group,
+                     task % p.tile_groups * kTiles};
+  const MmaOperands<kTiles> from = operands_of(a, staged, table, p, at);
   const int steps = divide_up(p.depth, 8);
   const int first_step = works ? share * steps / p.sharers : 0;
   const int last_step = works ? (share + 1) * steps / p.sharers : 0;
@@ -112,14 +162,7 @@ __global__ void __launch_bounds__(kDirectMmaThreads, kDirectMmaBlocks)
     device::async_wait<0>();
     __syncthreads();
     multiply_steps<kSplit>(sum, from, first_step, last_step);
-    if (task0 == 0) {  // a warp adds up some filters' planes, always the same ones
-      for (int row = warp; row < p.rows; row += kDirectMmaWarps) {
-        float total = 0;
-        for (int i = lane; i < p.depth; i += 32) total += a[row * p.a_stride + i];
-        total = device::warp_reduce(total, device::Add{});
-        if (lane == 0) bias_sums[row] += total;
-      }
-    }
+    if (task0 == 0) add_bias_rows(bias_sums, a, p);
     if (n + p.images_at_once < end) __syncthreads();  // before the next images overwrite these
   }
 
@@ -135,23 +178,7 @@ __global__ void __launch_bounds__(kDirectMmaThreads, kDirectMmaBlocks)
   }
   __syncthreads();  // sums of sharers and of dy are there
   float* partial = partials + chunk * p.partial_row;
-  if (works && share == 0) {
-#pragma unroll
-    for (int j = 0; j < kTiles; ++j) {
-      for (int other = 0; other < p.sharers - 1; ++other) {
-        const float4 more = sums_of_sharers[other * set + place + 32 * j];
-        sum[j][0] += more.x;
-        sum[j][1] += more.y;
-        sum[j][2] += more.z;
-        sum[j][3] += more.w;
-      }
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int row = row0 + i / 2 * 8, column = 8 * (tile0 + j) + 2 * member + i % 2;
-        if (row < p.rows && column < p.columns) partial[row * p.columns + column] = sum[j][i];
-      }
-    }
-  }
+  if (works && share == 0) store_tiles(partial, sum, sums_of_sharers, set, place, p, at);
   if (task0 == 0) {
     partial += p.rows * p.columns;
     for (int i = threadIdx.x; i < p.rows; i += kDirectMmaThreads) partial[i] = bias_sums[i];

@@ -72,6 +72,75 @@ struct WeightProduct {
   FastDivide by_kernel_width, by_groups;  // of a column
 };
 
+// Where a thread's quads of a pixel lie in dy and in x, in quads from the pixel's first cell. It
+// has every second cell of the tile, from `cell` on.
+template <class Tile>
+__device__ __forceinline__ void find_quads(unsigned (&a_offset)[Tile::kCopiesA],
+                                           unsigned (&b_offset)[Tile::kCopiesB],
+                                           const WeightProduct& p, int row0, int cell0, int cell,
+                                           int quad) {
+#pragma unroll
+  for (int i = 0; i < Tile::kCopiesA; ++i) {
+    // Cells behind the last repeat it and are not stored.
+    const int at = min(row0 / kCellFloats + cell + i * Tile::kStepCells, p.filter_cells - 1);
+    a_offset[i] = static_cast<unsigned>(at) * p.by_pixels.divisor() * kCellQuads + quad;
+  }
+#pragma unroll
+  for (int i = 0; i < Tile::kCopiesB; ++i) {
+    const int at = min(cell0 + cell + i * Tile::kStepCells, p.column_cells - 1);
+    int s = 0, group = 0;
+    const int r = p.by_groups.divide(p.by_kernel_width.divide(at, s), group);
+    b_offset[i] = static_cast<unsigned>(group * p.plane + r * p.row_pitch + s) * kCellQuads + quad;
+  }
+}
+
+// Loads a lane's fragments of eight pixels, of which it has one and the fourth after that. a_rows
+// and b_rows are its first floats.
+template <class Tile>
+__device__ __forceinline__ void load_fragments(std::uint32_t (&a)[Tile::kFragmentsM][4],
+                                               std::uint32_t (&b)[Tile::kFragmentsN / 2][4],
+                                               const float* a_rows, const float* b_rows) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {  // the second: four pixels further on
+#pragma unroll
+    for (int i = 0; i < Tile::kFragmentsM; ++i) {
+      const float* from = a_rows + 4 * half * Tile::kStrideA + 16 * i;
+      const uint2 pair = *reinterpret_cast<const uint2*>(from);
+      a[i][2 * half] = pair.x;
+      a[i][2 * half + 1] = pair.y;
+    }
+#pragma unroll
+    for (int j = 0; j < Tile::kFragmentsN; ++j) {
+      const float* from = b_rows + 4 * half * Tile::kStrideB + 8 * j;
+      b[j / 2][j % 2 * 2 + half] = __float_as_uint(*from);
+    }
+  }
+}
+
+template <class Tile>
+using WarpSums = FragmentSums<Tile::kMode, Tile::kFragmentsM, Tile::kFragmentsN>;
+
+// Stores a lane's sums to those of the slice, (filters, 16 column_cells). The warp's part of the
+// tile begins at (row0, column0).
+template <class Tile>
+__device__ __forceinline__ void store_sums(float* to, const WarpSums<Tile>& sums,
+                                           const WeightProduct& p, int row0, int column0, int group,
+                                           int member) {
+  const std::int64_t row_floats = std::int64_t{p.column_cells} * kCellFloats;
+#pragma unroll
+  for (int i = 0; i < 2 * Tile::kFragmentsM; ++i) {
+    const int row = row0 + i / 2 * 16 + 2 * group + i % 2;
+    if (row >= p.filters) continue;
+#pragma unroll
+    for (int j = 0; j < Tile::kFragmentsN; ++j) {
+      const int column = column0 + 8 * j + 2 * member;
+      if (column >= row_floats) continue;
+      *reinterpret_cast<float2*>(to + row * row_floats + column) = {
+          sums.at(i / 2, j, i % 2 * 2), sums.at(i / 2, j, i % 2 * 2 + 1)};
+    }
+  }
+}
+
 template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     weight_product_kernel(WeightProduct p) {
@@ -89,19 +158,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   const int pixel = threadIdx.x / 8, quad = threadIdx.x % kCellQuads;
   const int cell = threadIdx.x / kCellQuads % Tile::kStepCells;
   unsigned a_offset[Tile::kCopiesA], b_offset[Tile::kCopiesB];  // quads
-#pragma unroll
-  for (int i = 0; i < Tile::kCopiesA; ++i) {
-    // Cells behind the last repeat it and are not stored.
-    const int at = min(row0 / kCellFloats + cell + i * Tile::kStepCells, p.filter_cells - 1);
-    a_offset[i] = static_cast<unsigned>(at) * p.by_pixels.divisor() * kCellQuads + quad;
-  }
-#pragma unroll
-  for (int i = 0; i < Tile::kCopiesB; ++i) {
-    const int at = min(cell0 + cell + i * Tile::kStepCells, p.column_cells - 1);
-    int s = 0, group = 0;
-    const int r = p.by_groups.divide(p.by_kernel_width.divide(at, s), group);
-    b_offset[i] = static_cast<unsigned>(group * p.plane + r * p.row_pitch + s) * kCellQuads + quad;
-  }
+  find_quads<Tile>(a_offset, b_offset, p, row0, cell0, cell, quad);
   const std::uint32_t a_shared = device::shared_address(shared) +
                                  4 * (pixel * Tile::kStrideA + cell * kCellFloats) + 16 * quad;
   const std::uint32_t b_shared =
@@ -154,21 +211,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
       std::uint32_t a[Tile::kFragmentsM][4], b[Tile::kFragmentsN / 2][4];
       const float* a_rows = a_lane + stage + k0 * Tile::kStrideA;
       const float* b_rows = b_lane + stage + k0 * Tile::kStrideB;
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {  // the second: four pixels further on
-#pragma unroll
-        for (int i = 0; i < Tile::kFragmentsM; ++i) {
-          const float* from = a_rows + 4 * half * Tile::kStrideA + 16 * i;
-          const uint2 pair = *reinterpret_cast<const uint2*>(from);
-          a[i][2 * half] = pair.x;
-          a[i][2 * half + 1] = pair.y;
-        }
-#pragma unroll
-        for (int j = 0; j < Tile::kFragmentsN; ++j) {
-          const float* from = b_rows + 4 * half * Tile::kStrideB + 8 * j;
-          b[j / 2][j % 2 * 2 + half] = __float_as_uint(*from);
-        }
-      }
+      load_fragments<Tile>(a, b, a_rows, b_rows);
       sums.multiply(a, b);
     }
     if (chunk % kChunksOfPart == kChunksOfPart - 1 || chunk + 1 == chunks) sums.end_part();
@@ -177,18 +220,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
 
   const std::int64_t row_floats = std::int64_t{p.column_cells} * kCellFloats;
   float* to = p.partials + std::int64_t{slice} * p.filters * row_floats;
-#pragma unroll
-  for (int i = 0; i < 2 * Tile::kFragmentsM; ++i) {
-    const int row = row0 + warp_row + i / 2 * 16 + 2 * group + i % 2;
-    if (row >= p.filters) continue;
-#pragma unroll
-    for (int j = 0; j < Tile::kFragmentsN; ++j) {
-      const int column = cell0 * kCellFloats + warp_column + 8 * j + 2 * member;
-      if (column >= row_floats) continue;
-      *reinterpret_cast<float2*>(to + row * row_floats + column) = {
-          sums.at(i / 2, j, i % 2 * 2), sums.at(i / 2, j, i % 2 * 2 + 1)};
-    }
-  }
+  store_sums<Tile>(to, sums, p, row0 + warp_row, cell0 * kCellFloats + warp_column, group, member);
 }
 
 std::int64_t aligned(std::int64_t bytes) {

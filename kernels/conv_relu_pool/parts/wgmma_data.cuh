@@ -48,6 +48,18 @@ struct DataPlan {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
+// Prefetches what the consumers need at the end of an image, and what the producers need of the
+// next image (or -1). One thread of each calls it with its first tile.
+__device__ __forceinline__ void prefetch(const DataPlan& p, std::int64_t image, int tile,
+                                         std::int64_t next, int next_tile) {
+  const std::int64_t pixels = std::int64_t{p.channels} * p.height * p.width;
+  const std::int64_t windows = std::int64_t{p.filters} * p.rows * p.columns;
+  if (p.relu_mask != nullptr && tile == 0) device::prefetch(p.relu_mask + image * pixels, pixels);
+  if (next < 0 || next_tile != 0) return;
+  device::prefetch(p.dy + next * windows, windows);
+  device::prefetch(p.argmax + next * windows, windows);
+}
+
 // Where the pixels of a tile lie in a plane whose rows have this width, from the tile's first row
 // on; below 0: nowhere. All threads call it, and a barrier must follow.
 template <bool kPaired>
@@ -56,6 +68,16 @@ __device__ __forceinline__ void find_places(int* places, const DataPlan& p, int 
     int column = 0;
     const int line = p.by_pitch.divide(pixel, column);
     places[pixel] = column < p.width ? (kPaired ? 2 : 1) * line * width + column : -1;
+  }
+}
+
+// Adds the sums of both parts of the weights of a channel, and takes back the scales.
+__device__ __forceinline__ void join_parts(float (&sum)[kN / 2], int shift) {
+  const device::HalfScale scale = device::unscale(shift);
+#pragma unroll
+  for (int i = 0; i < kN / 2; i += 4) {
+    sum[i] = scale(fmaf(sum[i + 2], 1 / device::kSmallScale, sum[i]));
+    sum[i + 1] = scale(fmaf(sum[i + 3], 1 / device::kSmallScale, sum[i + 1]));
   }
 }
 

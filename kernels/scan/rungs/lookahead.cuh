@@ -183,74 +183,128 @@ struct LookaheadStorage {
   T left[2];                // what comes before this block in its window
 };
 
+// Adds the totals of a sweep, of which those of the first `limit` blocks count, to `carry`, which
+// is what comes before the sweep. Returns what comes before this warp's part of the tile of `own`.
+template <class T, class Op>
+__device__ __forceinline__ T lookahead_prefix(T& carry, const LookaheadStorage<T>& storage,
+                                              int round, int limit, int own, int warp, Op op) {
+  using Storage = LookaheadStorage<T>;
+  const int parity = round % 2;
+  T prefix = carry;
+#pragma unroll
+  for (int first = 0; first < Storage::kWarps; first += 4) {  // behind the limit: identities
+    if (first * device::kWarpSize >= limit) break;
+    T window[4];
+#pragma unroll
+    for (int w = 0; w < 4; ++w) window[w] = storage.window[parity][first + w];
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+      if (first + w < own / device::kWarpSize) prefix = op(prefix, window[w]);
+      carry = op(carry, window[w]);
+    }
+  }
+  return op(op(prefix, storage.left[parity]), storage.warp[round % Storage::kRounds][warp]);
+}
+
+// The totals of the warps become what comes before each; returns the total of all.
+template <class T, class Op, int kWarps>
+__device__ __forceinline__ T lookahead_sum_warps(T (&warps)[kWarps], Op op) {
+  T total = Op::identity();
+#pragma unroll
+  for (int w = 0; w < kWarps; ++w) {
+    const T part = warps[w];
+    warps[w] = total;
+    total = w == 0 ? part : op(total, part);
+  }
+  return total;
+}
+
+// Scans a warp's window of totals, of which each lane has one. A barrier must follow.
+template <class T, class Op>
+__device__ __forceinline__ void lookahead_scan_window(LookaheadStorage<T>& storage, int parity,
+                                                      T value, int own, Op op) {
+  const int block = static_cast<int>(threadIdx.x), lane = block % device::kWarpSize;
+  const T scanned = device::warp_inclusive_scan(value, op), below = device::shuffle_up(scanned, 1);
+  if (lane == device::kWarpSize - 1) storage.window[parity][block / device::kWarpSize] = scanned;
+  if (block == own) storage.left[parity] = lane == 0 ? Op::identity() : below;
+}
+
+// The tiles of a block, one in each round, and what a warp does with its part of them.
+template <class T, class Op, int kRows>
+struct LookaheadSweep {
+  using Tile = device::ScanTile<T, kLookaheadThreads, kRows>;
+  using Storage = LookaheadStorage<T>;
+  static constexpr int kPart = Tile::kRows * device::kWarpSize;  // vectors of a warp
+
+  Storage& storage;
+  typename Tile::Vector* parts;         // of this warp, in the first stage
+  int lane, warp, blocks, own, rounds;  // own: this block
+  Op op;
+
+  __device__ __forceinline__ std::int64_t first_of(int round) const {
+    return (own + static_cast<std::int64_t>(round) * blocks) * Tile::kElements;
+  }
+  __device__ __forceinline__ typename Tile::Vector* part_of(int round) const {
+    return parts + round % kLookaheadStages * (Storage::kWarps * kPart);
+  }
+  __device__ __forceinline__ static device::TileState state_of(int round) {
+    // Never that of an empty descriptor.
+    return static_cast<device::TileState>(static_cast<unsigned>(round) + 1);
+  }
+  __device__ __forceinline__ void copy(const T* x, std::int64_t n, int round) const {
+    if (round < rounds) lookahead_copy<Tile>(part_of(round), x, first_of(round), n);
+    device::async_commit();  // also when empty, so that the groups count the rounds
+  }
+  __device__ __forceinline__ void scan(int round) const {
+    __syncwarp();  // all lanes' copies are there
+    const T total = lookahead_scan<Tile, T>(part_of(round), op);
+    if (lane == device::kWarpSize - 1) storage.warp[round % Storage::kRounds][warp] = total;
+  }
+  // Behind a barrier after scan().
+  __device__ __forceinline__ void publish(device::DescriptorWord* totals, std::int64_t tiles,
+                                          int round) const {
+    if (threadIdx.x != 0) return;
+    const T total = lookahead_sum_warps(storage.warp[round % Storage::kRounds], op);
+    // Nobody asks for the total of the last tile: if it were published, clearing could overtake it.
+    if (own + static_cast<std::int64_t>(round) * blocks + 1 == tiles) return;
+    device::publish(totals, round % kLookaheadRing * blocks + own, state_of(round), total);
+  }
+};
+
 // words[0] counts the blocks that have looked for the last time; the totals of a ring of rounds
 // follow. All are zero before and after.
 template <class T, class Op, int kRows>
 __global__ void __launch_bounds__(kLookaheadThreads, 2)
     scan_lookahead_kernel(T* y, const T* x, std::int64_t n, std::int64_t tiles,
                           device::DescriptorWord* words, bool exclusive, Op op) {
-  using Tile = device::ScanTile<T, kLookaheadThreads, kRows>;
-  using Storage = LookaheadStorage<T>;
+  using Sweep = LookaheadSweep<T, Op, kRows>;
+  using Tile = typename Sweep::Tile;
   float4* shared4 = device::dynamic_shared<float4>();
-  __shared__ Storage storage;
+  __shared__ LookaheadStorage<T> storage;
   const int lane = static_cast<int>(threadIdx.x) % device::kWarpSize;
   const int warp = static_cast<int>(threadIdx.x) / device::kWarpSize;
-  constexpr int kPart = Tile::kRows * device::kWarpSize;  // vectors of a warp
-  auto* const parts = reinterpret_cast<typename Tile::Vector*>(shared4) + warp * kPart;
+  auto* const parts = reinterpret_cast<typename Tile::Vector*>(shared4) + warp * Sweep::kPart;
   const int blocks = static_cast<int>(gridDim.x), own = static_cast<int>(blockIdx.x);
   const int rounds = static_cast<int>(divide_up(tiles - own, blocks));
   device::DescriptorWord* totals = words + 1;
-
-  const auto first_of = [&](int round) {
-    return (own + static_cast<std::int64_t>(round) * blocks) * Tile::kElements;
-  };
-  const auto part_of = [&](int round) {
-    return parts + round % kLookaheadStages * (Storage::kWarps * kPart);
-  };
-  const auto state_of = [](int round) {  // never that of an empty descriptor
-    return static_cast<device::TileState>(static_cast<unsigned>(round) + 1);
-  };
-  const auto copy = [&](int round) {
-    if (round < rounds) lookahead_copy<Tile>(part_of(round), x, first_of(round), n);
-    device::async_commit();  // also when empty, so that the groups count the rounds
-  };
-  const auto scan = [&](int round) {
-    __syncwarp();  // all lanes' copies are there
-    const T total = lookahead_scan<Tile, T>(part_of(round), op);
-    if (lane == device::kWarpSize - 1) storage.warp[round % Storage::kRounds][warp] = total;
-  };
-  // Behind a barrier after scan(). The totals of the warps become what comes before each.
-  const auto publish = [&](int round) {
-    if (threadIdx.x != 0) return;
-    T* before = storage.warp[round % Storage::kRounds];
-    T total = Op::identity();
-#pragma unroll
-    for (int w = 0; w < Storage::kWarps; ++w) {
-      const T part = before[w];
-      before[w] = total;
-      total = w == 0 ? part : op(total, part);
-    }
-    // Nobody asks for the total of the last tile: if it were published, clearing could overtake it.
-    if (own + static_cast<std::int64_t>(round) * blocks + 1 == tiles) return;
-    device::publish(totals, round % kLookaheadRing * blocks + own, state_of(round), total);
-  };
+  const Sweep sweep{storage, parts, lane, warp, blocks, own, rounds, op};
 
   device::overlap_allow();
   if (threadIdx.x < kLookaheadStages && static_cast<int>(threadIdx.x) < rounds) {
-    const std::int64_t first = first_of(static_cast<int>(threadIdx.x));
+    const std::int64_t first = sweep.first_of(static_cast<int>(threadIdx.x));
     device::prefetch(x + first, min(n - first, std::int64_t{Tile::kElements}));
   }
   device::overlap_wait();
-  for (int round = 0; round < kLookaheadStages; ++round) copy(round);
+  for (int round = 0; round < kLookaheadStages; ++round) sweep.copy(x, n, round);
   device::async_wait<kLookaheadStages - 1>();
-  scan(0);
+  sweep.scan(0);
   __syncthreads();  // the totals of all warps are written
-  publish(0);
+  sweep.publish(totals, tiles, 0);
   if (rounds > 1) {
     device::async_wait<kLookaheadStages - 2>();
-    scan(1);
+    sweep.scan(1);
     __syncthreads();  // as above
-    publish(1);
+    sweep.publish(totals, tiles, 1);
   }
 
   T carry = Op::identity();             // all sweeps before this one
@@ -265,43 +319,28 @@ __global__ void __launch_bounds__(kLookaheadThreads, 2)
     const int ahead = round + kLookaheadDistance;
     if (ahead < rounds) {
       device::async_wait<kLookaheadStages - kLookaheadDistance - 1>();
-      scan(ahead);
+      sweep.scan(ahead);
     }
     T value = Op::identity();
     if (block < limit) {
-      while (device::seen(look, value) != state_of(round)) look = device::look_at<T>(totals, place);
+      while (device::seen(look, value) != Sweep::state_of(round)) {
+        look = device::look_at<T>(totals, place);
+      }
     }
     __syncwarp();
-    const T scanned = device::warp_inclusive_scan(value, op);
-    const T below = device::shuffle_up(scanned, 1);
-    if (lane == device::kWarpSize - 1) storage.window[parity][warp] = scanned;
-    if (block == own) storage.left[parity] = lane == 0 ? Op::identity() : below;
+    lookahead_scan_window(storage, parity, value, own, op);
     __syncthreads();  // windows and the totals of the tile ahead are written
-    if (ahead < rounds) publish(ahead);
+    if (ahead < rounds) sweep.publish(totals, tiles, ahead);
     if (round + 1 == rounds && tiles > 1 && threadIdx.x == 0) {
       finished = atomicAdd(words, device::DescriptorWord(1));  // arrives while the tile is stored
     }
 
-    T prefix = carry;
-#pragma unroll
-    for (int first = 0; first < Storage::kWarps; first += 4) {  // behind the limit: identities
-      if (first * device::kWarpSize >= limit) break;
-      T window[4];
-#pragma unroll
-      for (int w = 0; w < 4; ++w) window[w] = storage.window[parity][first + w];
-#pragma unroll
-      for (int w = 0; w < 4; ++w) {
-        if (first + w < own / device::kWarpSize) prefix = op(prefix, window[w]);
-        carry = op(carry, window[w]);
-      }
-    }
-    prefix = op(prefix, storage.left[parity]);
-    prefix = op(prefix, storage.warp[round % Storage::kRounds][warp]);
+    const T prefix = lookahead_prefix(carry, storage, round, limit, own, warp, op);
     typename Tile::Vector v[Tile::kRows];
-    lookahead_load<Tile>(v, part_of(round), exclusive);
-    __syncwarp();                    // all lanes have read
-    copy(round + kLookaheadStages);  // to the stage that was just read
-    lookahead_store<Tile>(y, v, prefix, first_of(round), n, exclusive, op);
+    lookahead_load<Tile>(v, sweep.part_of(round), exclusive);
+    __syncwarp();                                // all lanes have read
+    sweep.copy(x, n, round + kLookaheadStages);  // to the stage that was just read
+    lookahead_store<Tile>(y, v, prefix, sweep.first_of(round), n, exclusive, op);
   }
 
   if (warp > 0 || tiles == 1 || device::shuffle(finished, 0) + 1 < gridDim.x) return;

@@ -38,18 +38,6 @@ using namespace pool_data;
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// Prefetches what the consumers need at the end of an image, and what the producers need of the
-// next image (or -1). One thread of each calls it with its first tile.
-__device__ __forceinline__ void prefetch(const DataPlan& p, std::int64_t image, int tile,
-                                         std::int64_t next, int next_tile) {
-  const std::int64_t pixels = std::int64_t{p.channels} * p.height * p.width;
-  const std::int64_t windows = std::int64_t{p.filters} * p.rows * p.columns;
-  if (p.relu_mask != nullptr && tile == 0) device::prefetch(p.relu_mask + image * pixels, pixels);
-  if (next < 0 || next_tile != 0) return;
-  device::prefetch(p.dy + next * windows, windows);
-  device::prefetch(p.argmax + next * windows, windows);
-}
-
 // sum (64, kN) += weights of a group times the cells from a pixel on.
 template <CellType kType, bool kPaired>
 __device__ __forceinline__ void multiply_pixels(float (&sum)[kN / 2], const DataPlan& p,
@@ -81,28 +69,121 @@ __device__ __forceinline__ void multiply_pixels(float (&sum)[kN / 2], const Data
   }
 }
 
-// Adds the sums of both parts of the weights of a channel, and takes back the scales.
-__device__ __forceinline__ void join_parts(float (&sum)[kN / 2], int shift) {
-  const device::HalfScale scale = device::unscale(shift);
-#pragma unroll
-  for (int i = 0; i < kN / 2; i += 4) {
-    sum[i] = scale(fmaf(sum[i + 2], 1 / device::kSmallScale, sum[i]));
-    sum[i + 1] = scale(fmaf(sum[i + 3], 1 / device::kSmallScale, sum[i + 1]));
-  }
-}
-
-#endif
-
 // In place of StemSums where there is no stem.
 struct Nothing {
   __device__ Nothing(const StemSource&, int) {}
 };
 
+// What the threads of a block share: memory, and items first, first + step, ... with the channels
+// from channel0 on.
+struct DataBlock {
+  char* weights;  // (groups, taps, 4, rows) quads
+  uint4* slots;   // (slots, 4, plane)
+  float* staged;  // of the consumers' sums
+  const int* places;
+  const std::uint32_t* largest;                  // of channels' weights
+  int slot_quads, channel0, first, step, shift;  // shift: of dy
+};
+
+// The producers make cells of all groups of filters for each item.
+template <CellType kType, bool kPaired, bool kStem>
+__device__ __forceinline__ void produce(const DataBlock& block, SlotRing& ring, StemImages& images,
+                                        const DataPlan& p, const StemPlan& stem) {
+  for (int item = block.first; item < p.items; item += block.step) {
+    int tile = 0, next_tile = 0;
+    const int image = p.by_tiles.divide(item, tile);
+    const int next = p.by_tiles.divide(item + block.step, next_tile);
+    if (threadIdx.x == 0) {
+      prefetch(p, image, tile, item + block.step < p.items ? next : -1, next_tile);
+      if (kStem) stem.source.prefetch(image);
+    }
+    for (int group = 0; group < p.groups; ++group, ring.advance()) {
+      uint4* slot = block.slots + ring.slot * block.slot_quads;
+      const int filter0 = group * kGroupChannels<kType>;
+      ring.wait_empty();
+      if (p.whole) {
+        load_whole_gradient<kType, kPaired>(slot, p, image, filter0, block.shift);
+      } else {
+        load_gradient<kType, kPaired>(slot, p, image, filter0, tile * p.tile_rows - p.top,
+                                      block.shift);
+      }
+      ring.fill();
+    }
+    // Behind the cells, as it waits for the image before the last.
+    if (kStem && threadIdx.x == 0) images.copy(image);
+    __syncwarp();
+  }
+}
+
+// Starts the products of an item, sum (64, kN) of all groups of filters. The last slot is still
+// read when it returns: it is returned, to be released.
+template <CellType kType, bool kPaired>
+__device__ __forceinline__ int multiply_groups(float (&sum)[kN / 2], const DataBlock& block,
+                                               SlotRing& ring, const DataPlan& p, int pixel0) {
+  const std::uint32_t weights_at = device::shared_address(block.weights);
+  const std::uint32_t cells_at = device::shared_address(block.slots) + 16 * pixel0;
+  int before = 0;
+  for (int group = 0; group < p.groups; ++group, ring.advance()) {
+    ring.wait_full();
+    device::wgmma_fence();
+    multiply_pixels<kType, kPaired>(sum, p, weights_at + group * p.group_bytes,
+                                    cells_at + 16 * ring.slot * block.slot_quads, group > 0);
+    device::wgmma_commit();
+    device::wgmma_wait<1>();  // the products of the slot before are done
+    if (group > 0 && threadIdx.x % kWarpgroup == 0) ring.release(before);
+    before = ring.slot;
+  }
+  return before;
+}
+
+// A consuming warpgroup multiplies the pixels of each item from pixel0 on, and stores dx or adds to
+// the stem's gradient.
+template <CellType kType, bool kPaired, bool kStem>
+__device__ __forceinline__ void consume(const DataBlock& block, SlotRing& ring, StemImages& images,
+                                        const DataPlan& p, const StemPlan& stem) {
+  constexpr bool kHalves = kType == CellType::halves;
+  const int thread = threadIdx.x % kWarpgroup;
+  const int pixel0 = kN * (warpgroup() - kProducers / kWarpgroup);
+  float* of_warp = block.staged + (kStem ? kStemWarpFloats : kStagedFloats) *
+                                      (static_cast<int>(threadIdx.x - kProducers) / 32);
+  std::conditional_t<kStem, StemSums<kPaired>, Nothing> of_stem(stem.source, block.channel0);
+  for (int item = block.first; item < p.items; item += block.step) {
+    int tile = 0;
+    const int image = p.by_tiles.divide(item, tile);
+    float sum[kN / 2];
+    const int last = multiply_groups<kType, kPaired>(sum, block, ring, p, pixel0);
+    const int row0 = tile * p.tile_rows;
+    if constexpr (kStem) {
+      device::wgmma_wait<0>();
+      if (thread == 0) ring.release(last);
+      device::wgmma_results(sum);
+      of_stem.add(sum, p, stem.source, images.next(), block.places + pixel0, row0);
+      images.done();
+    } else {
+      const Place<kPaired, kHalves> place(p, block.places, image, row0, pixel0, block.channel0);
+      device::wgmma_wait<0>();
+      if (thread == 0) ring.release(last);
+      if constexpr (kHalves) {
+        device::wgmma_results(sum);
+        const int channel = thread / 32 * 8 + thread % 32 / 4;
+        join_parts(sum, block.shift + device::half_shift(block.largest[channel]));
+      }
+      if (p.pairs) {
+        place.template store<true>(sum, of_warp);
+      } else {
+        place.template store<false>(sum, of_warp);
+      }
+    }
+  }
+  if constexpr (kStem) of_stem.store(of_warp);
+}
+
+#endif
+
 template <CellType kType, bool kPaired, bool kStem = false>
 __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p, StemPlan stem) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  auto* weights = device::dynamic_shared<char>();  // (groups, taps, 4, rows) quads
-  // (slots, 4, plane)
+  auto* weights = device::dynamic_shared<char>();
   auto* slots = reinterpret_cast<uint4*>(weights + p.groups * p.group_bytes);
   __shared__ SlotBarriers barriers, stem_barriers;
   constexpr bool kHalves = kType == CellType::halves;
@@ -114,8 +195,8 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p, Stem
     SlotRing::prepare(&barriers, p.slots, kProducers, kConsumers, kConsumers * kWarpgroup);
     if (kStem) StemImages::prepare(&stem_barriers, kConsumers * kWarpgroup);
   }
-  __shared__ std::uint32_t largest[kHalvesChannels];  // of channels' weights
-  int shift = 0;                                      // of dy
+  __shared__ std::uint32_t largest[kHalvesChannels];
+  int shift = 0;
   alignas(8) __shared__ int places[kTilePixels];
   find_places<kPaired>(places, p, kStem ? stem.source.image_width() : p.width);
   if constexpr (kHalves) {
@@ -132,31 +213,11 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p, Stem
   SlotRing ring{&barriers, p.slots};
   float* staged = reinterpret_cast<float*>(slots + p.slots * slot_quads);
   StemImages images(stem.source, staged + kStemStagedFloats, &stem_barriers);
+  const DataBlock block{weights,    slots,    staged, places, largest,
+                        slot_quads, channel0, first,  step,   shift};
   if (threadIdx.x < kProducers) {
     if constexpr (kStem) device::registers_release<kStemProducer>();
-    for (int item = first; item < p.items; item += step) {
-      int tile = 0, next_tile = 0;
-      const int image = p.by_tiles.divide(item, tile);
-      const int next = p.by_tiles.divide(item + step, next_tile);
-      if (threadIdx.x == 0) {
-        prefetch(p, image, tile, item + step < p.items ? next : -1, next_tile);
-        if (kStem) stem.source.prefetch(image);
-      }
-      for (int group = 0; group < p.groups; ++group, ring.advance()) {
-        uint4* slot = slots + ring.slot * slot_quads;
-        const int filter0 = group * kGroupChannels<kType>;
-        ring.wait_empty();
-        if (p.whole) {
-          load_whole_gradient<kType, kPaired>(slot, p, image, filter0, shift);
-        } else {
-          load_gradient<kType, kPaired>(slot, p, image, filter0, tile * p.tile_rows - p.top, shift);
-        }
-        ring.fill();
-      }
-      // Behind the cells, as it waits for the image before the last.
-      if (kStem && threadIdx.x == 0) images.copy(image);
-      __syncwarp();
-    }
+    produce<kType, kPaired, kStem>(block, ring, images, p, stem);
   } else {
     if constexpr (kStem) device::registers_take<kStemConsumer>();
     if constexpr (kHalves) {
@@ -166,52 +227,7 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p, Stem
     }
     device::wgmma_fence_shared();
     ring.meet_consumers();
-    const int thread = threadIdx.x % kWarpgroup;
-    const int pixel0 = kN * (warpgroup() - kProducers / kWarpgroup);
-    float* of_warp = staged + (kStem ? kStemWarpFloats : kStagedFloats) *
-                                  (static_cast<int>(threadIdx.x - kProducers) / 32);
-    std::conditional_t<kStem, StemSums<kPaired>, Nothing> of_stem(stem.source, channel0);
-    const std::uint32_t weights_at = device::shared_address(weights);
-    const std::uint32_t cells_at = device::shared_address(slots) + 16 * pixel0;
-    for (int item = first; item < p.items; item += step) {
-      int tile = 0;
-      const int image = p.by_tiles.divide(item, tile);
-      float sum[kN / 2];
-      int before = 0;
-      for (int group = 0; group < p.groups; ++group, ring.advance()) {
-        ring.wait_full();
-        device::wgmma_fence();
-        multiply_pixels<kType, kPaired>(sum, p, weights_at + group * p.group_bytes,
-                                        cells_at + 16 * ring.slot * slot_quads, group > 0);
-        device::wgmma_commit();
-        device::wgmma_wait<1>();  // the products of the slot before are done
-        if (group > 0 && thread == 0) ring.release(before);
-        before = ring.slot;
-      }
-      const int row0 = tile * p.tile_rows;
-      if constexpr (kStem) {
-        device::wgmma_wait<0>();
-        if (thread == 0) ring.release(before);
-        device::wgmma_results(sum);
-        of_stem.add(sum, p, stem.source, images.next(), places + pixel0, row0);
-        images.done();
-      } else {
-        const Place<kPaired, kHalves> place(p, places, image, row0, pixel0, channel0);
-        device::wgmma_wait<0>();
-        if (thread == 0) ring.release(before);
-        if constexpr (kHalves) {
-          device::wgmma_results(sum);
-          const int channel = thread / 32 * 8 + thread % 32 / 4;
-          join_parts(sum, shift + device::half_shift(largest[channel]));
-        }
-        if (p.pairs) {
-          place.template store<true>(sum, of_warp);
-        } else {
-          place.template store<false>(sum, of_warp);
-        }
-      }
-    }
-    if constexpr (kStem) of_stem.store(of_warp);
+    consume<kType, kPaired, kStem>(block, ring, images, p, stem);
   }
   if constexpr (kStem) {
     __syncthreads();  // the sums of all warps are there

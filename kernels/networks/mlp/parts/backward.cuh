@@ -35,6 +35,40 @@ __device__ __forceinline__ void prefetch_maps(const BackwardMaps& maps) {
   device::tma_prefetch(maps.w2);
 }
 
+// Where a thread stands in its team of four warps, and in the fragments of its warp: it has
+// elements of rows `row` and row + 8 of 64.
+struct TeamThread {
+  int team, thread, lane, group, member, row;
+
+  __device__ __forceinline__ TeamThread()
+      : team(static_cast<int>(threadIdx.x) / kConsumers),
+        thread(static_cast<int>(threadIdx.x) % kConsumers),
+        lane(thread % 32),
+        group(lane / 4),
+        member(lane % 4),
+        row(thread / 32 * 16 + group) {}
+};
+
+// Where a lane of a fragment finds the first of four steps along k, and the others: of h2, of w3,
+// and of w3 transposed, whose steps are those of h2.
+struct FragmentPlaces {
+  const char *h2, *w3, *w3_transposed;
+  int along_h2[4], along_w3[4];
+
+  __device__ __forceinline__ FragmentPlaces(const char* h2_box, const char* w3_box,
+                                            const TeamThread& at) {
+    const int lane = at.lane, matrix_row = lane % 8 + lane / 8 % 2 * 8;
+    h2 = h2_box + (at.thread / 32 * 16 + matrix_row) * 128;
+    w3 = w3_box + (lane / 16 * 8 + lane % 8) * 128;
+    w3_transposed = w3_box + matrix_row * 128;
+#pragma unroll
+    for (int step = 0; step < 4; ++step) {
+      along_h2[step] = (2 * step + lane / 16 ^ lane % 8) * 16;
+      along_w3[step] = (2 * step + lane / 8 % 2 ^ lane % 8) * 16;
+    }
+  }
+};
+
 // 0xffff for each of the two values that is above zero. Pair: __nv_bfloat162 or __half2.
 template <class Pair>
 __device__ __forceinline__ std::uint32_t above_zero(std::uint32_t pair) {
