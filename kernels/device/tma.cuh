@@ -17,6 +17,13 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
+// Dynamic shared memory from its first multiple of 1024 bytes on, where boxes begin whose rows of
+// 128 bytes are swizzled. So the launch asks for 1024 bytes more.
+__device__ __forceinline__ char* aligned_shared() {
+  extern __shared__ char shared[];
+  return shared + (1024 - shared_address(shared) % 1024) % 1024;
+}
+
 #if __CUDA_ARCH__ >= 900
 
 // One thread initialises; the others of the cluster see it after fence_barrier_init and a barrier.
@@ -27,6 +34,15 @@ __device__ __forceinline__ void barrier_init(std::uint64_t* barrier, int arrival
 
 __device__ __forceinline__ void fence_barrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+// The barriers of a ring: one producer fills a stage, and it is empty when `readers` say so.
+__device__ __forceinline__ void ring_init(std::uint64_t* full, std::uint64_t* empty, int stages,
+                                          int readers) {
+  for (int stage = 0; stage < stages; ++stage) {
+    barrier_init(full + stage, 1);
+    barrier_init(empty + stage, readers);
+  }
 }
 
 // Arrives and adds bytes that this phase waits for.

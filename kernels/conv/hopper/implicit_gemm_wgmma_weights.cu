@@ -183,17 +183,13 @@ __global__ void __launch_bounds__(kThreads, 1)
                        const __grid_constant__ CUtensorMap map_x,
                        const __grid_constant__ TapProduct p) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  extern __shared__ char shared[];
   __shared__ std::uint64_t full[Tile::kStages], empty[Tile::kStages];
   // kStages x (3 of dy, copies x 3 of x), rows of 128 bytes
-  char* stages = shared + (1024 - device::shared_address(shared) % 1024) % 1024;
+  char* stages = device::aligned_shared();
   if (threadIdx.x == 0) {
     device::tma_prefetch(map_dy);
     device::tma_prefetch(map_x);
-    for (int stage = 0; stage < Tile::kStages; ++stage) {
-      device::barrier_init(full + stage, 1);
-      device::barrier_init(empty + stage, kTaps);
-    }
+    device::ring_init(full, empty, Tile::kStages, kTaps);
     device::fence_barrier_init();
   }
   __syncthreads();

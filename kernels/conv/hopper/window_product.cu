@@ -220,9 +220,8 @@ __global__ void __launch_bounds__(kThreads, 1)
                           const __grid_constant__ CUtensorMap filter_map,
                           const __grid_constant__ ProductPlan p) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  extern __shared__ char shared[];
   __shared__ std::uint64_t barriers[4][kWgmmaMostStages];
-  char* aligned = shared + (1024 - device::shared_address(shared) % 1024) % 1024;
+  char* aligned = device::aligned_shared();
   StageRing pixels{aligned, p.pixel_bytes, p.pixel_stages, barriers[0], barriers[1]};
   StageRing filters{aligned + p.pixel_stages * p.pixel_bytes, kFilters * kWgmmaChunkBytes,
                     p.filter_stages, barriers[2], barriers[3]};
@@ -230,11 +229,8 @@ __global__ void __launch_bounds__(kThreads, 1)
   if (threadIdx.x == 0) {
     device::tma_prefetch(pixel_map);
     device::tma_prefetch(filter_map);
-    for (int stage = 0; stage < kWgmmaMostStages; ++stage) {
-      for (const StageRing* ring : {&pixels, &filters}) {
-        device::barrier_init(ring->full + stage, 1);
-        device::barrier_init(ring->empty + stage, kWgmmaConsumers);
-      }
+    for (const StageRing* ring : {&pixels, &filters}) {
+      device::ring_init(ring->full, ring->empty, kWgmmaMostStages, kWgmmaConsumers);
     }
     device::fence_barrier_init();
   }

@@ -10,6 +10,7 @@
 
 #include "engine/launch.h"
 #include "kernels/device/block.cuh"
+#include "kernels/device/plane_position.cuh"
 #include "kernels/device/vector.cuh"
 
 namespace weft::kernels::cuda {
@@ -45,28 +46,13 @@ Shape shape_of(const GroupedConvDims& d) {
           narrow(d.oc)};
 }
 
-// Plane, row and column of an element; Index is 32 bits wide where it suffices.
-template <class Index>
-struct Place {
-  Index plane;
-  int row, column;
-
-  __device__ __forceinline__ Place(Index at, int rows, int columns) {
-    const Index size = static_cast<Index>(rows) * static_cast<Index>(columns);
-    plane = at / size;
-    const unsigned rest = static_cast<unsigned>(at - plane * size);
-    row = static_cast<int>(rest / static_cast<unsigned>(columns));
-    column = static_cast<int>(rest) - row * columns;
-  }
-};
-
 template <class Index>
 __global__ void __launch_bounds__(kThreads, kLeastBlocks)
     forward_kernel(float* __restrict__ y, const float* __restrict__ x, const float* __restrict__ w,
                    const float* __restrict__ bias, Shape d, Index count, bool relu) {
   const Index step = static_cast<Index>(device::grid_threads());
   for (Index at = static_cast<Index>(device::global_thread()); at < count; at += step) {
-    const Place<Index> place(at, d.oh, d.ow);
+    const device::PlanePosition<Index> place(at, d.oh, d.ow);
     const std::int64_t image = static_cast<std::int64_t>(place.plane / static_cast<Index>(d.oc));
     const int o = static_cast<int>(place.plane % static_cast<Index>(d.oc));
     const std::int64_t first = image * d.c + o / d.filters * d.channels;
@@ -96,7 +82,7 @@ __global__ void __launch_bounds__(kThreads)
   const Index step = static_cast<Index>(device::grid_threads());
   const int taps = d.kh * d.kw;
   for (Index at = static_cast<Index>(device::global_thread()); at < count; at += step) {
-    const Place<Index> place(at, d.h, d.w);
+    const device::PlanePosition<Index> place(at, d.h, d.w);
     const std::int64_t image = static_cast<std::int64_t>(place.plane / static_cast<Index>(d.c));
     const int channel = static_cast<int>(place.plane % static_cast<Index>(d.c));
     const int group = channel / d.channels, c = channel - group * d.channels;

@@ -14,6 +14,7 @@
 #include "engine/launch.h"
 #include "kernels/conv/launchers.h"
 #include "kernels/conv/parts/channels_last.cuh"
+#include "kernels/conv/parts/implicit_gemm_geometry.cuh"
 #include "kernels/conv/parts/staged_images.cuh"
 #include "kernels/conv/parts/weight_gradient_sums.cuh"
 #include "kernels/gemm/launchers.h"
@@ -21,43 +22,18 @@
 namespace weft::kernels::cuda {
 namespace {
 
-using device::FastDivide;
-
 constexpr int kThreads = 256;
 constexpr std::int64_t kMaxColumnFloats = 64 << 20;  // 256 MiB
 
-struct ColumnGeometry {
-  int height, width, out_height, out_width, kernel_height, kernel_width;
-  int stride_h, stride_w, pad_h, pad_w;
-  int blocks_per_image;
-  FastDivide by_pixels, by_out_width, by_taps, by_kernel_width, by_input, by_width;
-  FastDivide by_stride_h, by_stride_w;
+struct ColumnGeometry : ConvGeometry {
   int image_elements;   // c h w
   int column_elements;  // c kh kw oh ow
+  int blocks_per_image;
 };
 
 ColumnGeometry column_geometry(const ConvDims& d) {
-  return {narrow(d.h),
-          narrow(d.w),
-          narrow(d.oh()),
-          narrow(d.ow()),
-          narrow(d.kh),
-          narrow(d.kw),
-          narrow(d.stride_h),
-          narrow(d.stride_w),
-          narrow(d.pad_h),
-          narrow(d.pad_w),
-          0,
-          FastDivide(d.oh() * d.ow()),
-          FastDivide(d.ow()),
-          FastDivide(d.kh * d.kw),
-          FastDivide(d.kw),
-          FastDivide(d.h * d.w),
-          FastDivide(d.w),
-          FastDivide(d.stride_h),
-          FastDivide(d.stride_w),
-          narrow(d.c * d.h * d.w),
-          narrow(d.c * d.kh * d.kw * d.oh() * d.ow())};
+  return {conv_geometry(d), narrow(d.c * d.h * d.w), narrow(d.c * d.kh * d.kw * d.oh() * d.ow()),
+          0};
 }
 
 // One thread writes one element of the columns of one image.
@@ -67,7 +43,7 @@ __global__ void __launch_bounds__(kThreads)
   const int i = static_cast<int>(blockIdx.x % g.blocks_per_image) * kThreads + threadIdx.x;
   if (i >= g.column_elements) return;
   int pixel = 0, q = 0, tap = 0, s = 0;
-  const int c = g.by_taps.divide(g.by_pixels.divide(i, pixel), tap);
+  const int c = g.by_taps.divide(g.by_output.divide(i, pixel), tap);
   const int r = g.by_kernel_width.divide(tap, s);
   const int p = g.by_out_width.divide(pixel, q);
   const int row = p * g.stride_h + r - g.pad_h, column = q * g.stride_w + s - g.pad_w;

@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "engine/launch.h"
 #include "kernels/gemm/launchers.h"
 
 namespace weft::kernels::cuda {
@@ -125,6 +126,27 @@ void with_transposes(const GemmDims& dims, const Run& run) {
   } else {
     with_b(std::false_type{});
   }
+}
+
+// How a rung that gives a tile of C to each block is launched.
+struct TileLaunch {
+  std::int64_t rows, columns;  // of the tile
+  dim3 threads;
+  std::size_t shared_bytes = 0;
+};
+
+// Launches kernel_of(transpose_a, transpose_b), which takes (out, a, b, k, lda, ldb, column_tiles).
+template <class KernelOf>
+void launch_tiles(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
+                  const GemmOptions& options, const TileLaunch& tile, const Stream& stream,
+                  const KernelOf& kernel_of) {
+  const std::int64_t column_tiles = divide_up(dims.n, tile.columns);
+  const Launch config{blocks_for(divide_up(dims.m, tile.rows) * column_tiles, 1), tile.threads,
+                      tile.shared_bytes, stream};
+  with_transposes(dims, [&](auto transpose_a, auto transpose_b) {
+    launch(kernel_of(transpose_a, transpose_b), config, gemm_output(c, bias, dims, options), a, b,
+           dims.k, dims.lda, dims.ldb, column_tiles);
+  });
 }
 
 }  // namespace weft::kernels::cuda

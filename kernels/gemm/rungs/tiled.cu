@@ -68,15 +68,10 @@ __global__ void __launch_bounds__(kTile* kRows)
 
 void gemm_tiled(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
                 const GemmOptions& options, const Stream& stream) {
-  const GemmOutput out = gemm_output(c, bias, dims, options);
-  const std::int64_t row_tiles = divide_up(dims.m, kTile);
-  const std::int64_t column_tiles = divide_up(dims.n, kTile);
-  const Launch config{dim3(static_cast<unsigned>(row_tiles * column_tiles)), dim3(kTile, kRows), 0,
-                      stream};
-  with_transposes(dims, [&](auto transpose_a, auto transpose_b) {
-    launch(gemm_tiled_kernel<transpose_a(), transpose_b()>, config, out, a, b, dims.k, dims.lda,
-           dims.ldb, column_tiles);
-  });
+  launch_tiles(c, a, b, bias, dims, options, {kTile, kTile, dim3(kTile, kRows)}, stream,
+               [](auto transpose_a, auto transpose_b) {
+                 return gemm_tiled_kernel<transpose_a(), transpose_b()>;
+               });
 }
 
 }  // namespace weft::kernels::cuda

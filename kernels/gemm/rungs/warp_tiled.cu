@@ -97,14 +97,10 @@ __global__ void __launch_bounds__(Tile::kThreads, 2)
 
 void gemm_warp_tiled(float* c, const float* a, const float* b, const float* bias,
                      const GemmDims& dims, const GemmOptions& options, const Stream& stream) {
-  const GemmOutput out = gemm_output(c, bias, dims, options);
-  const std::int64_t row_tiles = divide_up(dims.m, Tile::kM);
-  const std::int64_t column_tiles = divide_up(dims.n, Tile::kN);
-  const Launch config{blocks_for(row_tiles * column_tiles, 1), Tile::kThreads, 0, stream};
-  with_transposes(dims, [&](auto transpose_a, auto transpose_b) {
-    launch(gemm_warp_tiled_kernel<transpose_a(), transpose_b()>, config, out, a, b, dims.k,
-           dims.lda, dims.ldb, column_tiles);
-  });
+  launch_tiles(c, a, b, bias, dims, options, {Tile::kM, Tile::kN, Tile::kThreads}, stream,
+               [](auto transpose_a, auto transpose_b) {
+                 return gemm_warp_tiled_kernel<transpose_a(), transpose_b()>;
+               });
 }
 
 }  // namespace weft::kernels::cuda

@@ -132,13 +132,10 @@ __global__ void __launch_bounds__(kThreads)
 
 void gemm_wmma_tf32(float* c, const float* a, const float* b, const float* bias,
                     const GemmDims& dims, const GemmOptions& options, const Stream& stream) {
-  const std::int64_t row_tiles = divide_up(dims.m, kTile);
-  const std::int64_t column_tiles = divide_up(dims.n, kTile);
-  const Launch config{blocks_for(row_tiles * column_tiles, 1), kThreads, 0, stream};
-  with_transposes(dims, [&](auto transpose_a, auto transpose_b) {
-    launch(gemm_wmma_kernel<transpose_a(), transpose_b()>, config,
-           gemm_output(c, bias, dims, options), a, b, dims.k, dims.lda, dims.ldb, column_tiles);
-  });
+  launch_tiles(c, a, b, bias, dims, options, {kTile, kTile, kThreads}, stream,
+               [](auto transpose_a, auto transpose_b) {
+                 return gemm_wmma_kernel<transpose_a(), transpose_b()>;
+               });
 }
 
 }  // namespace weft::kernels::cuda

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/launch.h"
+#include "kernels/device/plane_position.cuh"
 #include "kernels/pool/launchers.h"
 
 namespace weft::kernels::cuda {
@@ -33,21 +34,6 @@ inline Plane plane_of(const PoolDims& d) {
 inline float weight_of(const PoolDims& d) {
   return 1.0f / static_cast<float>(d.kh * d.kw);
 }
-
-// Plane, row and column of element `index` of planes of rows x cols.
-template <class Index>
-struct Position {
-  Index plane;
-  int row, col;
-
-  __device__ __forceinline__ Position(Index index, int rows, int cols) {
-    const Index size = static_cast<Index>(rows) * static_cast<Index>(cols);
-    plane = index / size;
-    const unsigned rest = static_cast<unsigned>(index - plane * size);
-    row = static_cast<int>(rest / static_cast<unsigned>(cols));
-    col = static_cast<int>(rest - static_cast<unsigned>(row) * static_cast<unsigned>(cols));
-  }
-};
 
 // Elements [begin, end) of an axis.
 struct Range {

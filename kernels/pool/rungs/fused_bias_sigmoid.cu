@@ -24,10 +24,10 @@ __global__ void __launch_bounds__(kThreads)
                                 const float* __restrict__ bias, std::int64_t outputs,
                                 std::int64_t channels, Plane s, float weight) {
   for (std::int64_t o = device::global_thread(); o < outputs; o += device::grid_threads()) {
-    const Position<std::int64_t> at(o, s.oh, s.ow);
+    const device::PlanePosition<std::int64_t> at(o, s.oh, s.ow);
     const float* in = x + at.plane * s.h * s.w;
     const Range rows = window_range(at.row, s.stride_h, s.pad_h, s.kh, s.h);
-    const Range cols = window_range(at.col, s.stride_w, s.pad_w, s.kw, s.w);
+    const Range cols = window_range(at.column, s.stride_w, s.pad_w, s.kw, s.w);
     float sum = 0.0f;
     for (int i = rows.begin; i < rows.end; ++i) {
       for (int j = cols.begin; j < cols.end; ++j) sum += in[i * s.w + j];
@@ -45,10 +45,10 @@ __global__ void __launch_bounds__(kThreads)
                                  const float* __restrict__ y, std::int64_t inputs, Plane s,
                                  float weight, bool accumulate) {
   for (std::int64_t e = device::global_thread(); e < inputs; e += device::grid_threads()) {
-    const Position<std::int64_t> at(e, s.h, s.w);
+    const device::PlanePosition<std::int64_t> at(e, s.h, s.w);
     const std::int64_t base = at.plane * s.oh * s.ow;
     const Range rows = windows_over(at.row, s.stride_h, s.pad_h, s.kh, s.oh);
-    const Range cols = windows_over(at.col, s.stride_w, s.pad_w, s.kw, s.ow);
+    const Range cols = windows_over(at.column, s.stride_w, s.pad_w, s.kw, s.ow);
     float sum = 0.0f;
     for (int p = rows.begin; p < rows.end; ++p) {
       for (int q = cols.begin; q < cols.end; ++q) {

@@ -36,10 +36,10 @@ __global__ void __launch_bounds__(kThreads)
   const Plane s = specialized<kHalved>(shape);
   const Index stride = static_cast<Index>(device::grid_threads());
   for (Index o = static_cast<Index>(device::global_thread()); o < outputs; o += stride) {
-    const Position<Index> at(o, s.oh, s.ow);
+    const device::PlanePosition<Index> at(o, s.oh, s.ow);
     const float* in = x + static_cast<std::int64_t>(at.plane) * s.h * s.w;
     const Range rows = window_range(at.row, s.stride_h, s.pad_h, s.kh, s.h);
-    const Range cols = window_range(at.col, s.stride_w, s.pad_w, s.kw, s.w);
+    const Range cols = window_range(at.column, s.stride_w, s.pad_w, s.kw, s.w);
     int best_index = rows.begin * s.w + cols.begin;
     float best = in[best_index];
     for (int i = rows.begin; i < rows.end; ++i) {
@@ -65,11 +65,11 @@ __global__ void __launch_bounds__(kThreads)
   const Plane s = specialized<kHalved>(shape);
   const Index stride = static_cast<Index>(device::grid_threads());
   for (Index e = static_cast<Index>(device::global_thread()); e < inputs; e += stride) {
-    const Position<Index> at(e, s.h, s.w);
+    const device::PlanePosition<Index> at(e, s.h, s.w);
     const std::int64_t base = static_cast<std::int64_t>(at.plane) * s.oh * s.ow;
     const Range rows = windows_over(at.row, s.stride_h, s.pad_h, s.kh, s.oh);
-    const Range cols = windows_over(at.col, s.stride_w, s.pad_w, s.kw, s.ow);
-    const int self = at.row * s.w + at.col;
+    const Range cols = windows_over(at.column, s.stride_w, s.pad_w, s.kw, s.ow);
+    const int self = at.row * s.w + at.column;
     float sum = 0.0f;
     for (int p = rows.begin; p < rows.end; ++p) {
       for (int q = cols.begin; q < cols.end; ++q) {
@@ -88,15 +88,15 @@ __global__ void __launch_bounds__(kThreads)
   const Plane s = specialized<kHalved>(shape);
   const Index stride = static_cast<Index>(device::grid_threads());
   for (Index o = static_cast<Index>(device::global_thread()); o < outputs; o += stride) {
-    const Position<Index> at(o, s.oh, s.ow);
+    const device::PlanePosition<Index> at(o, s.oh, s.ow);
     const float* in = x + static_cast<std::int64_t>(at.plane) * s.h * s.w;
     const Range rows = window_range(at.row, s.stride_h, s.pad_h, s.kh, s.h);
-    const Range cols = window_range(at.col, s.stride_w, s.pad_w, s.kw, s.w);
+    const Range cols = window_range(at.column, s.stride_w, s.pad_w, s.kw, s.w);
     float sum = 0.0f;
     for (int i = rows.begin; i < rows.end; ++i) {
       for (int j = cols.begin; j < cols.end; ++j) sum += in[i * s.w + j];
     }
-    y[o] = sum * (kWithin ? weight_within(s, at.row, at.col) : weight);
+    y[o] = sum * (kWithin ? weight_within(s, at.row, at.column) : weight);
   }
 }
 
@@ -107,10 +107,10 @@ __global__ void __launch_bounds__(kThreads)
   const Plane s = specialized<kHalved>(shape);
   const Index stride = static_cast<Index>(device::grid_threads());
   for (Index e = static_cast<Index>(device::global_thread()); e < inputs; e += stride) {
-    const Position<Index> at(e, s.h, s.w);
+    const device::PlanePosition<Index> at(e, s.h, s.w);
     const float* out = dy + static_cast<std::int64_t>(at.plane) * s.oh * s.ow;
     const Range rows = windows_over(at.row, s.stride_h, s.pad_h, s.kh, s.oh);
-    const Range cols = windows_over(at.col, s.stride_w, s.pad_w, s.kw, s.ow);
+    const Range cols = windows_over(at.column, s.stride_w, s.pad_w, s.kw, s.ow);
     float sum = 0.0f;
     for (int p = rows.begin; p < rows.end; ++p) {
       for (int q = cols.begin; q < cols.end; ++q) {

@@ -51,11 +51,6 @@ struct Product {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 // The first multiple of 1024 bytes in dynamic shared memory.
-__device__ __forceinline__ char* aligned_shared() {
-  extern __shared__ char shared[];
-  return shared + (1024 - device::shared_address(shared) % 1024) % 1024;
-}
-
 template <class P>
 struct Barriers {
   std::uint64_t full[P::kStages], empty[P::kStages];

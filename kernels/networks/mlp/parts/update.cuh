@@ -228,7 +228,7 @@ __global__ void __launch_bounds__(kUpdateBlock, 1)
   __shared__ Barriers<Update> barriers;
   __shared__ std::uint64_t weights_there;
   __shared__ Largest largest;
-  char* ring = aligned_shared();
+  char* ring = device::aligned_shared();
   device::overlap_allow();
   if (threadIdx.x == 0) device::barrier_init(&weights_there, 1);
   barriers.init(chunks);

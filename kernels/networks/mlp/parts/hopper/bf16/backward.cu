@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(kBlock, 1)
   __shared__ std::uint64_t h2_there[kMostChunks], w2_there[kMostChunks];
   __shared__ __align__(16) char g3[kSide * kG3Pitch];  // bfloat16
   const int count = t.hidden2 / kSide;
-  char* const h2 = aligned_shared();
+  char* const h2 = device::aligned_shared();
   char* const w2 = h2 + count * kBoxBytes;
   char* const w3 = w2 + count * kBoxBytes;
   const Chunks chunks{count, h2, w2, w3, h2_there, w2_there};

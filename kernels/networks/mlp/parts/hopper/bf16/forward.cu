@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kBlock, 1)
                        const float* bias, int chunks) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   __shared__ Barriers<Forward> barriers;
-  char* ring = aligned_shared();
+  char* ring = device::aligned_shared();
   const int row = static_cast<int>(blockIdx.x) * kSide,
             column = static_cast<int>(blockIdx.y) * kSide;
   device::overlap_allow();

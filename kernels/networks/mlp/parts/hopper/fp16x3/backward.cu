@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(kTeamThreads + 32, 1)
   __shared__ std::uint64_t h2_there[kMostChunks], w2_there[kMostChunks], w2_free[kMostChunks];
   __shared__ std::uint32_t largest[4];
   const int count = t.hidden2 / kSide, tiles1 = t.hidden1 / kSide;
-  char* const h2 = aligned_shared();
+  char* const h2 = device::aligned_shared();
   char* const w3 = h2 + count * 2 * kBoxBytes;
   char* const ring = w3 + count * 2 * kLastBytes;
   const Chunks chunks{count, h2, w3, ring, h2_there, w2_there, w2_free};

@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kTeamThreads + kCopyThreads, 1)
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   __shared__ Barriers<Forward> barriers;
   __shared__ std::uint32_t largest[4];
-  char* const ring = aligned_shared();
+  char* const ring = device::aligned_shared();
   const int row_tile = static_cast<int>(blockIdx.x), tile = static_cast<int>(blockIdx.y);
   const int row = row_tile * kSide, column = tile * kSide;
   device::overlap_allow();
