@@ -14,6 +14,7 @@
 #include "data/files/file_io.h"
 #include "engine/error.h"
 #include "engine/timer.h"
+#include "kernels/catalogue.h"
 #include "measure/errors.h"
 
 namespace weft::measure {
@@ -45,7 +46,8 @@ class GrowingFile {
 
 std::vector<FamilyBench> chosen(const std::vector<std::string>& names) {
   std::vector<FamilyBench> families;
-  for (const std::string& name : names) {
+  for (const std::string& word : names) {
+    const std::string name = word.substr(0, word.find('/'));
     if (name == "all") {
       families.clear();
       for (const FamilyBench* family : family_benches()) families.push_back(*family);
@@ -58,6 +60,9 @@ std::vector<FamilyBench> chosen(const std::vector<std::string>& names) {
     }
     families.push_back(*family);
     if (colon < name.size()) families.back().problems = family->more;
+    if (name.size() < word.size()) {
+      families.back().only = kernels::rung_name(family->family, word.substr(name.size() + 1));
+    }
   }
   return families;
 }
@@ -167,6 +172,11 @@ int run_bench(const BenchRequest& request, const std::vector<Peer>& peers) {
     json.add(std::exchange(lines, {}));
     const auto own = std::count_if(rows.begin() + static_cast<std::ptrdiff_t>(before), rows.end(),
                                    [](const Row& row) { return !row.peer; });
+    if (own == 0 && !family.only.empty()) {
+      throw Error(ErrorKind::usage,
+                  str("no problem that is measured of ", family.family, " is one that '",
+                      family.only, "' takes on ", to_string(request.device)));
+    }
     fmt::print("\n{}\n", left_out_text(family.family, left_out, static_cast<std::size_t>(own)));
     for (const Series& series : series_of(rows, family.family)) print_series(series);
     times += fmt::format("  {:<26} {:>9} {:>12}\n", family.family, time_text(timer.seconds()),

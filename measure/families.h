@@ -42,6 +42,8 @@ struct FamilyBench {
                                   const Context& context) = nullptr;
   // What `automatic` takes for the problem of a size, for families where that depends on it.
   std::vector<NamedChoice> (*choices)(std::span<const std::int64_t> size, Device device) = nullptr;
+  // The rung that `weft bench FAMILY/RUNG` measures beside the yardsticks, or all.
+  std::string_view only = {};
 };
 
 std::span<const FamilyBench* const> family_benches();

@@ -27,14 +27,17 @@ struct Contender {
   std::vector<double> warm_turns;
 };
 
-std::vector<Contender> contenders_of(Work& work, std::string_view family,
+// None of a problem that the only rung does not take.
+std::vector<Contender> contenders_of(Work& work, const FamilyBench& family,
                                      const std::vector<Peer>& peers, Counts* left_out) {
   std::vector<Contender> all;
-  for (const Variant& variant : runnable_variants(family, work, left_out)) {
+  for (const Variant& variant : runnable_variants(family.family, work, left_out)) {
+    if (!family.only.empty() && variant.rung != family.only) continue;
     all.emplace_back(variant, false, [name = variant.name](Work& of) {
       return PeerCall{[&of, name](int set) { of.call(name, set); }, {}};
     });
   }
+  if (all.empty() && !family.only.empty()) return all;
   for (const Peer& peer : peers) {
     all.emplace_back(Variant{peer.name, {}, peer.arithmetic}, true, peer.bind);
   }
@@ -192,7 +195,7 @@ std::vector<Contender> time_problem(Work& work, const FamilyBench& family,
                                     const std::vector<Peer>& peers, const Context& context,
                                     const TimingOptions& options, const GpuMonitor& monitor,
                                     Counts* left_out) {
-  std::vector<Contender> all = contenders_of(work, family.family, peers, left_out);
+  std::vector<Contender> all = contenders_of(work, family, peers, left_out);
   for (Contender& one : all) {
     one.row = row_of(work, family.family, one.variant);
     one.row.peer = one.peer;

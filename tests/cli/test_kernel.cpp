@@ -175,6 +175,9 @@ TEST_F(Kernel, MistakesAreOneLineAndExitTwo) {
                "--block: kernel family gemm takes no block size on cpu");
   expect_error(weft({"bench"}), 2, "FAMILY");
   expect_error(weft({"bench", "gem", "--device", "cpu"}), 2, "did you mean 'gemm'?");
+  expect_error(weft({"bench", "pool/gathr", "--device", "cpu"}), 2, "did you mean 'gather'?");
+  expect_error(weft({"bench", "gemm:layers/tild", "--device", "cpu"}), 2, "did you mean 'tiled'?");
+  expect_error(weft({"bench", "all/gather", "--device", "cpu"}), 2, "unknown kernel family 'all'");
   expect_error(weft({"bench", "gemm", "--seconds", "0"}), 2, "--seconds: expected");
   expect_error(weft({"bench", "train", "--seeds", "0"}), 2, "--seeds: expected");
   expect_error(weft({"bench", "train", "--json", "missing/t.json"}), 3, "no folder missing");
@@ -205,6 +208,19 @@ TEST_F(Kernel, BenchWritesJsonAndReport) {
   expect_error(
       weft({"bench", "pool", "--device", "cpu", "--seconds", "0.001", "--json", "missing/b.jsonl"}),
       3, "no folder missing");
+}
+
+TEST_F(Kernel, BenchMeasuresOneRung) {
+  const Outcome outcome =
+      weft({"bench", "pool/gather", "--device", "cpu", "--seconds", "0.001", "--json", "b.jsonl"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::set<std::string> names;
+  for (const nlohmann::json& event : json_lines(read("b.jsonl"))) {
+    if (event["event"] == "measurement") names.insert(event["variant"].get<std::string>());
+  }
+  EXPECT_EQ(names, std::set<std::string>{"gather"});
+  expect_error(weft({"bench", "pool/fused_bias_sigmoid", "--device", "cpu"}), 2,
+               "no problem that is measured of pool is one that 'fused_bias_sigmoid' takes on cpu");
 }
 
 }  // namespace

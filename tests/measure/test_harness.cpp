@@ -296,6 +296,16 @@ TEST(RunFamily, CountsTheRungsThatAProblemLeavesOut) {
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[1].name, "packed");
   EXPECT_EQ(rows[1].rung, "packed");
+  const Peer peer{"peer", Arithmetic::fp32, [](Work& work) {
+                    return PeerCall{[&work](int set) { work.call("", set); }, {}};
+                  }};
+  const auto rows_of_only = [&](std::string_view rung) {
+    bench.only = rung;
+    return run_family(bench, {peer}, Context{Stream(Device::cpu())}, {0, 3}, [](const Row&) {})
+        .size();
+  };
+  EXPECT_EQ(rows_of_only("packed"), 4u) << "and the yardstick's";
+  EXPECT_EQ(rows_of_only("naive"), 0u) << "no problem takes it";
 }
 
 // A family with one rung and two yardsticks, which notes the seeds of its problems.

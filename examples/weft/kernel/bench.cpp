@@ -38,10 +38,13 @@ int run(measure::BenchRequest request, const DeviceFlags& flags) {
     if (family->more != nullptr)
       known.push_back(fmt::format("{}:{}", family->family, family->more_name));
   }
-  for (const std::string& name : request.families) {
+  for (const std::string& word : request.families) {
+    const std::string name = word.substr(0, word.find('/'));
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       throw_unknown("benchmark", name, known);
     }
+    if (name.size() < word.size())
+      parse_kernel_name(name.substr(0, name.find(':')) + word.substr(name.size()));
   }
   const bool errors = request.families[0] == measure::kErrors;
   if (errors && (request.families.size() > 1 || !request.report.empty())) {
@@ -73,8 +76,10 @@ void add_bench(CLI::App& app, Action& action) {
       app.add_subcommand("bench", "Measure kernels and training against the vendor's libraries");
   auto request = std::make_shared<measure::BenchRequest>();
   auto flags = std::make_shared<DeviceFlags>();
-  sub->add_option("FAMILY", request->families,
-                  "families of weft kernel list, gemm:layers, all, or errors: how accurate fp32 is")
+  sub->add_option(
+         "FAMILY", request->families,
+         "families of weft kernel list, FAMILY/RUNG, gemm:layers, all, or errors: how accurate "
+         "fp32 is")
       ->type_name("")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   sub->add_option("--json", request->json, "write every measurement, one JSON object per line")
