@@ -36,15 +36,6 @@ __device__ __forceinline__ void fence_barrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-// The barriers of a ring: one producer fills a stage, and it is empty when `readers` say so.
-__device__ __forceinline__ void ring_init(std::uint64_t* full, std::uint64_t* empty, int stages,
-                                          int readers) {
-  for (int stage = 0; stage < stages; ++stage) {
-    barrier_init(full + stage, 1);
-    barrier_init(empty + stage, readers);
-  }
-}
-
 // Arrives and adds bytes that this phase waits for.
 __device__ __forceinline__ void barrier_expect(std::uint64_t* barrier, int bytes) {
   asm volatile(

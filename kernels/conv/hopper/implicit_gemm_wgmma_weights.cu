@@ -189,7 +189,10 @@ __global__ void __launch_bounds__(kThreads, 1)
   if (threadIdx.x == 0) {
     device::tma_prefetch(map_dy);
     device::tma_prefetch(map_x);
-    device::ring_init(full, empty, Tile::kStages, kTaps);
+    for (int stage = 0; stage < Tile::kStages; ++stage) {
+      device::barrier_init(full + stage, 1);
+      device::barrier_init(empty + stage, kTaps);
+    }
     device::fence_barrier_init();
   }
   __syncthreads();

@@ -229,8 +229,11 @@ __global__ void __launch_bounds__(kThreads, 1)
   if (threadIdx.x == 0) {
     device::tma_prefetch(pixel_map);
     device::tma_prefetch(filter_map);
-    for (const StageRing* ring : {&pixels, &filters}) {
-      device::ring_init(ring->full, ring->empty, kWgmmaMostStages, kWgmmaConsumers);
+    for (int stage = 0; stage < kWgmmaMostStages; ++stage) {
+      for (const StageRing* ring : {&pixels, &filters}) {
+        device::barrier_init(ring->full + stage, 1);
+        device::barrier_init(ring->empty + stage, kWgmmaConsumers);
+      }
     }
     device::fence_barrier_init();
   }

@@ -226,9 +226,10 @@ __global__ void __launch_bounds__(kThreads, 1)
                              unsigned tile_columns) {
 #if __CUDA_ARCH__ >= 900
   constexpr int kRing = kStages<kColumns>;
+  extern __shared__ char shared[];
   __shared__ std::uint64_t full[kRing], empty[kRing];
   __shared__ __align__(16) float bias[kColumns];
-  char* ring = device::aligned_shared();
+  char* ring = shared + (1024 - device::shared_address(shared) % 1024) % 1024;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32;
   const int warp = __shfl_sync(0xffffffffu, thread / 32, 0);  // known to be the same in all lanes
 
@@ -245,7 +246,10 @@ __global__ void __launch_bounds__(kThreads, 1)
   if (thread == 0) {
     device::tma_prefetch(map_a);
     device::tma_prefetch(map_b);
-    device::ring_init(full, empty, kRing, kWarps);
+    for (int stage = 0; stage < kRing; ++stage) {
+      device::barrier_init(full + stage, 1);
+      device::barrier_init(empty + stage, kWarps);
+    }
     device::fence_barrier_init();
   }
   __syncthreads();  // the barriers are ready

@@ -96,8 +96,9 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
                       const __grid_constant__ CUtensorMap map_c,
                       WgmmaOutput<typename Tile::Result> out, int k, WgmmaOrder order) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ char shared[];
   __shared__ std::uint64_t full[Tile::kStages], empty[Tile::kStages];
-  char* stages = device::aligned_shared();
+  char* stages = shared + (1024 - device::shared_address(shared) % 1024) % 1024;
   constexpr bool kClusters = Tile::kCluster > 1;
   const int rank = kClusters ? device::cluster_rank() : 0;
   const int first = blockIdx.x / Tile::kCluster, step = gridDim.x / Tile::kCluster;
@@ -107,8 +108,10 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   if (threadIdx.x == 0) {
     device::tma_prefetch(map_a);
     device::tma_prefetch(map_b);
-    device::ring_init(full, empty, Tile::kStages,
-                      Tile::kConsumers * Tile::kSpeakers * Tile::kCluster);
+    for (int stage = 0; stage < Tile::kStages; ++stage) {
+      device::barrier_init(full + stage, 1);
+      device::barrier_init(empty + stage, Tile::kConsumers * Tile::kSpeakers * Tile::kCluster);
+    }
     device::fence_barrier_init();
   }
   __syncthreads();
