@@ -10,7 +10,6 @@
 
 #include "engine/launch.h"
 #include "kernels/device/block.cuh"
-#include "kernels/device/plane_position.cuh"
 #include "kernels/device/vector.cuh"
 
 namespace weft::kernels::cuda {

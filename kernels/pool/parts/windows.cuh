@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/launch.h"
-#include "kernels/device/plane_position.cuh"
+#include "kernels/device/vector.cuh"
 #include "kernels/pool/launchers.h"
 
 namespace weft::kernels::cuda {
