@@ -3,6 +3,7 @@
 # with what ./run installs, g++-aarch64-linux-gnu, qemu-user-static and debootstrap.
 #
 #   packaging/aarch64.sh ROOT [PROGRAM...]      packaging/aarch64.sh /var/tmp/arm64 engine_tests data_tests
+#   packaging/aarch64.sh ROOT package OUT       the archive, the .deb and a wheel, by packaging/build.sh
 #
 # ROOT is a Debian 12 for arm64, which debootstrap makes where there is none. PROGRAMs are targets of tests/CMakeLists.txt, and
 # `lab` and `weft`; all of those below when none is named. The build is in build/aarch64. results.md there tells of each program
@@ -29,6 +30,20 @@ packages=(zlib1g-dev libfmt-dev libcli11-dev nlohmann-json3-dev libstb-dev libwe
 find "$root/usr/lib" -type l -lname '/*' | while read -r link; do  # which a linker outside would look for outside
   ln -sfr "$root$(readlink "$link")" "$link"
 done
+
+if [ "${1:-}" = package ]; then
+  out=$(realpath -m "$2")
+  # In ROOT, Python and CMake run under qemu. The cross compiler runs as it is, with its libraries, from this system's own root.
+  mkdir -p "$root/host"
+  mount --bind / "$root/host" && mount -t proc proc "$root/proc" && mount --bind /dev "$root/dev"
+  trap 'umount "$root/dev" "$root/proc" "$root/host"' EXIT
+  ln -sfn /host/usr/lib64 "$root/lib64"
+  for folder in lib/x86_64-linux-gnu aarch64-linux-gnu; do ln -sfn "/host/usr/$folder" "$root/usr/$folder"; done
+  chroot "$root" /usr/bin/env PATH=/usr/sbin:/usr/bin:/sbin:/bin:/host/usr/bin CC=/host/usr/bin/aarch64-linux-gnu-gcc \
+    CXX=/host/usr/bin/aarch64-linux-gnu-g++ WEFT_PACKAGE_BUILD="/host$here/build/package-aarch64" \
+    "/host$here/packaging/build.sh" "/host$out" python3
+  exit
+fi
 
 # What programs under qemu see of ROOT: its libraries, and no folder that tests write to.
 mkdir -p "$build/prefix" "$build/tools"

@@ -5,6 +5,7 @@
 #   packaging/build.sh OUT [PYTHON...]
 #
 # scikit-build-core clears the build folder when the PYTHON is another, so all is compiled for each; with ccache that is short.
+# WEFT_PACKAGE_BUILD: the build folder (build/package).
 # What ./run installs has to be there, and libzstd-dev, libbz2-dev, liblzma-dev and nettle-dev; auditwheel, the build
 # backend and CMake come from PyPI. WEFT_JOBS: how many compilers run at once.
 set -euo pipefail
@@ -12,7 +13,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 shift
-build=$here/build/package
+build=${WEFT_PACKAGE_BUILD:-$here/build/package}
 export WEFT_BACKEND=cpu CMAKE_BUILD_PARALLEL_LEVEL=${WEFT_JOBS:-$(nproc)}
 export CC=${CC:-/usr/bin/gcc} CXX=${CXX:-/usr/bin/g++}  # whatever a PYTHON was built with
 # The time in them is that of the last commit, so that it does not differ between two builds.
