@@ -5,7 +5,7 @@
 #   packaging/build.sh OUT [PYTHON...]
 #
 # scikit-build-core clears the build folder when the PYTHON is another, so all is compiled for each; with ccache that is short.
-# WEFT_PACKAGE_BUILD: the build folder (build/package).
+# WEFT_PACKAGE_BUILD: the build folder (build/package). WEFT_BACKEND=cuda: with kernels for GPUs, by the CUDA toolkit.
 # What ./run installs has to be there, and libzstd-dev, libbz2-dev, liblzma-dev and nettle-dev; auditwheel, the build
 # backend and CMake come from PyPI. WEFT_JOBS: how many compilers run at once.
 set -euo pipefail
@@ -14,7 +14,7 @@ mkdir -p "$1"
 out=$(cd "$1" && pwd)
 shift
 build=${WEFT_PACKAGE_BUILD:-$here/build/package}
-export WEFT_BACKEND=cpu CMAKE_BUILD_PARALLEL_LEVEL=${WEFT_JOBS:-$(nproc)}
+export WEFT_BACKEND=${WEFT_BACKEND:-cpu} CMAKE_BUILD_PARALLEL_LEVEL=${WEFT_JOBS:-$(nproc)}
 export CC=${CC:-/usr/bin/gcc} CXX=${CXX:-/usr/bin/g++}  # whatever a PYTHON was built with
 # The time in them is that of the last commit, so that it does not differ between two builds.
 SOURCE_DATE_EPOCH=$(git -C "$here" log -1 --format=%ct)
