@@ -52,6 +52,18 @@ class Needs(unittest.TestCase):
         self.assertEqual(needs(self.package, self.program),
                          (1, f"{self.program} needs libpart.so, which is not in the package: it is nowhere\n", ""))
 
+    def test_a_manylinux_wheel_may_take_what_every_such_system_has(self):
+        compile_to(self.program, "#include <iostream>\nint main() { std::cout << 3; }")
+        self.assertEqual(needs(self.package, self.program)[0], 1)
+        tags = self.package / "weft-0.1.0.dist-info/WHEEL"
+        tags.parent.mkdir()
+        tags.write_text("Wheel-Version: 1.0\nTag: cp312-abi3-linux_x86_64\n")
+        self.assertEqual(needs(self.package, self.program)[0], 1)
+        tags.write_text("Wheel-Version: 1.0\nTag: cp312-abi3-manylinux_2_34_x86_64\n")
+        self.assertEqual(needs(self.package, self.program), (0, "", ""))
+        compile_to(self.program, "int part();\nint main() { return part(); }", self.library, "-Wl,-rpath,$ORIGIN/../elsewhere")
+        self.assertIn("libpart.so", needs(self.package, self.program)[1])
+
     def test_a_file_that_is_not_there(self):
         code, _, error = needs(self.package, self.package / "nothing")
         self.assertEqual(code, 1)
