@@ -31,11 +31,17 @@ struct Contender {
 std::vector<Contender> contenders_of(Work& work, const FamilyBench& family,
                                      const std::vector<Peer>& peers, Counts* left_out) {
   std::vector<Contender> all;
-  for (const Variant& variant : runnable_variants(family.family, work, left_out)) {
+  Counts missed;
+  for (const Variant& variant : runnable_variants(family.family, work, &missed)) {
     if (!family.only.empty() && variant.rung != family.only) continue;
     all.emplace_back(variant, false, [name = variant.name](Work& of) {
       return PeerCall{[&of, name](int set) { of.call(name, set); }, {}};
     });
+  }
+  for (const auto& [name, count] : missed) {
+    if (left_out != nullptr && (family.only.empty() || name == family.only)) {
+      (*left_out)[name] += count;
+    }
   }
   if (all.empty() && !family.only.empty()) return all;
   for (const Peer& peer : peers) {

@@ -4,7 +4,8 @@
 #
 #   packaging/try.sh FOLDER SUITE[=MIRROR]...      packaging/try.sh dist bookworm trixie
 #
-# FOLDER has the packages. WEFT_ROOTS: where the roots lie (a new folder in /tmp); those that are there are used again.
+# FOLDER has the packages, of one processor; elsewhere those for aarch64 run under qemu-user-static. WEFT_ROOTS: where the roots
+# lie (a new folder in /tmp); those that are there are used again.
 # NumPy, which the wheel needs, comes from PyPI before. A script for debootstrap stands in for that of a suite which it does not know.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -13,20 +14,23 @@ shift
 roots=${WEFT_ROOTS:-$(mktemp -d)}
 mkdir -p "$roots"
 failed=0
+architecture=$(dpkg-deb --field "$packages"/weft_*.deb Architecture)
+machine=$(case $architecture in amd64) echo x86_64 ;; arm64) echo aarch64 ;; esac)
+[ "$machine" = "$(uname -m)" ] || ulimit -v $((32 << 20))  # for packaging/aarch64.sh's reason
 for argument in "$@"; do
   suite=${argument%%=*} mirror=
   [ "$suite" = "$argument" ] || mirror=${argument#*=}
-  root=$roots/$suite script=/usr/share/debootstrap/scripts/$suite
+  root=$roots/$suite-$architecture script=/usr/share/debootstrap/scripts/$suite
   [ -e "$script" ] || script=/usr/share/debootstrap/scripts/bookworm
-  [ -e "$root/usr/bin/python3" ] || debootstrap --variant=minbase --include=python3,python3-venv "$suite" "$root" "$mirror" \
-    "$script" >"$roots/$suite.log" 2>&1 || { tail -n 20 "$roots/$suite.log"; exit 2; }
+  [ -e "$root/usr/bin/python3" ] || debootstrap --arch="$architecture" --variant=minbase \
+    --include=python3,python3-venv "$suite" "$root" "$mirror" "$script" >"$roots/$suite.log" 2>&1 || { tail -n 20 "$roots/$suite.log"; exit 2; }
   version=$(chroot "$root" python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   rm -rf "$root/weft"
   mkdir -p "$root/weft/wheels"
   cp "$here/in_root.sh" "$here/needs.sh" "$packages"/weft* "$root/weft/"
   tar -xf "$packages"/weft-*.tar.xz -C "$root/weft"  # here: such a root has no xz
   python3 -m pip download --quiet --only-binary :all: --no-deps --python-version "$version" --implementation cp \
-    --platform manylinux_2_28_x86_64 --platform manylinux2014_x86_64 --dest "$root/weft/wheels" numpy
+    --platform "manylinux_2_28_$machine" --platform "manylinux2014_$machine" --dest "$root/weft/wheels" numpy
   mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
   mountpoint -q "$root/dev" || mount --bind /dev "$root/dev"
   # shellcheck disable=SC2016
