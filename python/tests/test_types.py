@@ -113,8 +113,8 @@ def test_a_signature_is_that_of_the_call():
     assert inspect.signature(weft.conv2d).parameters["stride"].default == 1
     with pytest.raises(TypeError, match=r"gemm\(\) missing 1 required positional argument: 'b'"):
         weft.gemm(np.eye(2, dtype=np.float32))
-    assert "gemm(a: " in subprocess.run(
-        [sys.executable, "-c", "import weft; help(weft.gemm)"], capture_output=True, text=True, check=True).stdout
+    words = subprocess.run([sys.executable, "-c", "import weft; help(weft.gemm)"], capture_output=True, text=True, check=True).stdout
+    assert "gemm(a:" in "".join(words.split())  # Python 3.13 gives each argument a line
     for function in (weft.gemm, weft.host_cuda.scan, weft.train):
         assert pickle.loads(pickle.dumps(function)) is function
 
