@@ -169,7 +169,6 @@ int run_bench(const BenchRequest& request, const std::vector<Peer>& peers) {
       lines += row_json(row, machine) + "\n";
       rows.push_back(std::move(row));
     }
-    json.add(std::exchange(lines, {}));
     const auto own = std::count_if(rows.begin() + static_cast<std::ptrdiff_t>(before), rows.end(),
                                    [](const Row& row) { return !row.peer; });
     if (own == 0 && !family.only.empty()) {
@@ -177,6 +176,7 @@ int run_bench(const BenchRequest& request, const std::vector<Peer>& peers) {
                   str("no problem that is measured of ", family.family, " is one that '",
                       family.only, "' takes on ", to_string(request.device)));
     }
+    json.add(std::exchange(lines, {}));
     fmt::print("\n{}\n", left_out_text(family.family, left_out, static_cast<std::size_t>(own)));
     for (const Series& series : series_of(rows, family.family)) print_series(series);
     times += fmt::format("  {:<26} {:>9} {:>12}\n", family.family, time_text(timer.seconds()),

@@ -27,7 +27,7 @@ struct Contender {
   std::vector<double> warm_turns;
 };
 
-// None of a problem that the only rung does not take.
+// A problem has none where it is not taken by the only rung that is wanted.
 std::vector<Contender> contenders_of(Work& work, const FamilyBench& family,
                                      const std::vector<Peer>& peers, Counts* left_out) {
   std::vector<Contender> all;
@@ -124,7 +124,7 @@ void take_turns(Work& work, std::vector<Contender>& all, const TimingOptions& op
     own.graph = options.graph && !work.one_by_one;
     // At its power limit a GPU slows its clock within a tenth of a second, and then speeds it up as
     // slowly. So each turn begins from rest, and large work is timed at the clock that lasts.
-    // Below 1e9 FLOP no row drew more than 456 of an H200's 700 W, at its highest clock.
+    // Below 1e9 FLOP no row that rested drew more than 456 of an H200's 700 W.
     constexpr double kRest = 0.03, kClockFollows = 0.1, kSmallFlops = 1e9, kLargeFlops = 1e11;
     if (stream.device().is_cuda() && work.by_flops) {
       if (work.flops >= kSmallFlops) own.rest = kRest;

@@ -35,14 +35,17 @@ if [ "${1:-}" = package ]; then
   out=$(realpath -m "$2")
   # In ROOT, Python and CMake run under qemu. The cross compiler runs as it is, with its libraries, from this system's own root.
   mkdir -p "$root/host"
-  mount --bind / "$root/host" && mount -t proc proc "$root/proc" && mount --bind /dev "$root/dev"
-  trap 'umount "$root/dev" "$root/proc" "$root/host"' EXIT
   ln -sfn /host/usr/lib64 "$root/lib64"
   for folder in lib/x86_64-linux-gnu aarch64-linux-gnu; do ln -sfn "/host/usr/$folder" "$root/usr/$folder"; done
-  chroot "$root" /usr/bin/env PATH=/usr/sbin:/usr/bin:/sbin:/bin:/host/usr/bin CC=/host/usr/bin/aarch64-linux-gnu-gcc \
-    CXX=/host/usr/bin/aarch64-linux-gnu-g++ WEFT_PACKAGE_BUILD="/host$here/build/package-aarch64" \
-    "/host$here/packaging/build.sh" "/host$out" python3
-  exit
+  # The mounts are in a namespace of their own, and end with it.
+  # shellcheck disable=SC2016
+  exec unshare --mount bash -euc '
+    mount --bind / "$1/host"
+    mount -t proc proc "$1/proc"
+    mount --bind /dev "$1/dev"
+    exec chroot "$1" /usr/bin/env PATH=/usr/sbin:/usr/bin:/sbin:/bin:/host/usr/bin CC=/host/usr/bin/aarch64-linux-gnu-gcc \
+      CXX=/host/usr/bin/aarch64-linux-gnu-g++ WEFT_PACKAGE_BUILD="/host$2/build/package-aarch64" \
+      "/host$2/packaging/build.sh" "/host$3" python3' package "$root" "$here" "$out"
 fi
 
 # What programs under qemu see of ROOT: its libraries, and no folder that tests write to.

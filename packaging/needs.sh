@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Tells which libraries a FILE is linked with that are neither below FOLDER nor of glibc, by ldd. Exits with 1 where there is one.
-# In a manylinux wheel, or where one is installed, the three may be missing too that every system with that tag has (PEP 600).
+# A manylinux wheel, installed or not, may also take zlib, libstdc++ and libgcc_s from the system, as every one of that tag has them
+# (PEP 600).
 #
 #   packaging/needs.sh FOLDER FILE...      packaging/needs.sh weft-0.1.0-linux-x86_64 weft-0.1.0-linux-x86_64/bin/weft*
 set -euo pipefail

@@ -16,14 +16,15 @@ mkdir -p "$roots"
 failed=0
 architecture=$(dpkg-deb --field "$packages"/weft_*.deb Architecture)
 machine=$(case $architecture in amd64) echo x86_64 ;; arm64) echo aarch64 ;; esac)
-[ "$machine" = "$(uname -m)" ] || ulimit -v $((32 << 20))  # for packaging/aarch64.sh's reason
+[ "$machine" = "$(uname -m)" ] || ulimit -v $((32 << 20))  # qemu keeps 16 bytes for each page that is reserved
 for argument in "$@"; do
   suite=${argument%%=*} mirror=
   [ "$suite" = "$argument" ] || mirror=${argument#*=}
   root=$roots/$suite-$architecture script=/usr/share/debootstrap/scripts/$suite
   [ -e "$script" ] || script=/usr/share/debootstrap/scripts/bookworm
-  [ -e "$root/usr/bin/python3" ] || debootstrap --arch="$architecture" --variant=minbase \
-    --include=python3,python3-venv "$suite" "$root" "$mirror" "$script" >"$roots/$suite.log" 2>&1 || { tail -n 20 "$roots/$suite.log"; exit 2; }
+  [ -e "$root/usr/bin/python3" ] ||
+    debootstrap --arch="$architecture" --variant=minbase --include=python3,python3-venv "$suite" "$root" "$mirror" "$script" \
+      >"$root.log" 2>&1 || { tail -n 20 "$root.log"; exit 2; }
   version=$(chroot "$root" python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   rm -rf "$root/weft"
   mkdir -p "$root/weft/wheels"

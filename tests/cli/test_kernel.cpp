@@ -222,8 +222,10 @@ TEST_F(Kernel, BenchMeasuresOneRung) {
   EXPECT_NE(outcome.out.find("of problem and variant were not taken: gather 1\n"),
             std::string::npos)
       << outcome.out;
-  expect_error(weft({"bench", "pool/vectorized", "--device", "cpu", "--seconds", "0.001"}), 2,
-               "no problem that is measured of pool is one that 'vectorized' takes on cpu");
+  expect_error(weft({"bench", "pool/vectorized", "--device", "cpu", "--seconds", "0.001", "--json",
+                     "none.jsonl"}),
+               2, "no problem that is measured of pool is one that 'vectorized' takes on cpu");
+  EXPECT_FALSE(fs::exists(folder() / "none.jsonl")) << "a file without a measurement";
 }
 
 }  // namespace

@@ -50,7 +50,6 @@ struct Product {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// The first multiple of 1024 bytes in dynamic shared memory.
 template <class P>
 struct Barriers {
   std::uint64_t full[P::kStages], empty[P::kStages];
