@@ -134,7 +134,10 @@ void take_turns(Work& work, std::vector<Contender>& all, const TimingOptions& op
       if (!calls[i].call) return;
       one.row.which = calls[i].which;
       one.sampler = std::make_unique<Sampler>(calls[i].call, work.sets, own, stream);
-      if (warm) one.warm = std::make_unique<Sampler>(calls[i].call, 1, own, stream);
+      constexpr double kLong = 0.1;  // seconds; such a call has no use for what a cache holds
+      if (warm && one.sampler->once() < kLong) {
+        one.warm = std::make_unique<Sampler>(calls[i].call, 1, own, stream);
+      }
     });
     if (one.sampler == nullptr) continue;
     turns.push_back([&one, own, &monitor] { return take_turn(one, own, monitor); });
