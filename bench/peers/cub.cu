@@ -15,23 +15,6 @@
 #include "measure/problem_work.h"
 
 namespace weft::measure {
-namespace {
-
-const std::string kCccl = str("CCCL ", CCCL_MAJOR_VERSION, ".", CCCL_MINOR_VERSION);
-
-// CUB's functions are called twice: without memory they say how much they need.
-template <class Function>
-PeerCall bind_cub(const Stream& stream, Function function) {
-  std::size_t bytes = 0;
-  cuda_check(function(nullptr, bytes, 0), "ask CUB for its workspace");
-  const auto scratch = std::make_shared<Tensor>(
-      Shape{static_cast<std::int64_t>(bytes > 0 ? bytes : 1)}, DType::u8, stream);
-  const Call call = [=](int set) {
-    std::size_t size = bytes;
-    cuda_check(function(scratch->raw(), size, set), "run CUB");
-  };
-  return {call, {}, kCccl};
-}
 
 #if CCCL_VERSION >= 3005000
 // Memory for CUB, a cuda::mr::resource. It is kept from the first call on, so that calls can be
@@ -54,7 +37,27 @@ struct KeptMemory {
   Stream stream;
   std::shared_ptr<Tensor> memory = std::make_shared<Tensor>();
 };
+#endif
 
+namespace {
+
+const std::string kCccl = str("CCCL ", CCCL_MAJOR_VERSION, ".", CCCL_MINOR_VERSION);
+
+// CUB's functions are called twice: without memory they say how much they need.
+template <class Function>
+PeerCall bind_cub(const Stream& stream, Function function) {
+  std::size_t bytes = 0;
+  cuda_check(function(nullptr, bytes, 0), "ask CUB for its workspace");
+  const auto scratch = std::make_shared<Tensor>(
+      Shape{static_cast<std::int64_t>(bytes > 0 ? bytes : 1)}, DType::u8, stream);
+  const Call call = [=](int set) {
+    std::size_t size = bytes;
+    cuda_check(function(scratch->raw(), size, set), "run CUB");
+  };
+  return {call, {}, kCccl};
+}
+
+#if CCCL_VERSION >= 3005000
 // What a call of CUB is told: the stream, the memory and the promise about its bits.
 template <class Promise>
 struct Environment {
