@@ -30,7 +30,6 @@ import scaling_tables  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What `weft bench all` measured, each file at one commit, the newest first.
-LAYERS = [ROOT / "bench/results/gemm-layers-h200.jsonl"]  # of `weft bench gemm:layers` alone, newer than those in KERNELS
 KERNELS = [ROOT / "bench/results/kernels-h200.jsonl", ROOT / "bench/results/kernels-h100.jsonl"]
 MARKERS = "<!-- {}: begin (bench/update_readme.py) -->", "<!-- {}: end -->"
 
@@ -250,7 +249,6 @@ def pages_of(results, catalogue):
         ROOT / "bench/results/scaling.md":
             scaling_tables.page(sorted((ROOT / "bench/results").glob("scaling-*.json")))}
     errors = sorted((ROOT / "bench/results").glob("errors-*.jsonl"))
-    layer_runs = [kernel_tables.Results(path, catalogue) for path in LAYERS]
     whole[ROOT / "bench/results/fp32-errors.md"] = error_chart.page(errors)
     if errors:
         whole[ROOT / "bench/results/fp32-errors.svg"] = error_chart.chart(errors)
@@ -260,7 +258,7 @@ def pages_of(results, catalogue):
         sections[ROOT / "kernels" / folder / "README.md"] = {"measured": kernel_tables.readme_table(ladders, family)}
         if family not in kernel_tables.SINGLE:
             every = kernel_tables_of(results, lambda row: row["family"] == family)
-            layers = next((one for one in [*layer_runs, *results] if any(map(kernel_tables.is_layer, one.of(family)))), None)
+            layers = next((one for one in results if any(map(kernel_tables.is_layer, one.of(family)))), None)
             whole[ROOT / f"bench/results/{family}.md"] = kernel_tables.full_page(
                 ladders, family, every, kernel_tables.layers_table(layers, family) if layers else "")
     return sections, whole
