@@ -45,5 +45,8 @@ struct Fastest {
 // The one with the least median of five turns. Those that fail are passed over; throws device where
 // all do.
 Fastest fastest_of(const std::vector<Turn>& all);
+// The same, and from then on the same answer for `what` without a turn: what is checked behind a
+// measurement is then what was timed.
+Fastest fastest_of(const std::string& what, const std::vector<Turn>& all);
 
 }  // namespace weft::measure

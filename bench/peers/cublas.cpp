@@ -100,9 +100,10 @@ enum class Besides { kernel_behind, epilogue };
 
 // One product, with what the layer asks for besides, that cublasLt has made ready.
 struct LtProduct {
-  LtProduct(GemmWork& work, cudaDataType_t type, cublasComputeType_t compute,
+  LtProduct(GemmWork& work, cudaDataType_t type, cublasComputeType_t in,
             Besides besides = Besides::kernel_behind)
-      : in_epilogue(besides == Besides::epilogue),
+      : compute(in),
+        in_epilogue(besides == Besides::epilogue),
         workspace(Shape{kWorkspace}, DType::u8, work.context.stream) {
     const kernels::GemmDims& d = work.p.dims;
     const auto u = [](std::int64_t extent) { return static_cast<std::uint64_t>(extent); };
@@ -184,7 +185,8 @@ struct LtProduct {
             measure(call, work.sets, {0.004, 5}, work.context.stream).median};
       });
     }
-    const Fastest best = fastest_of(turns);
+    const Fastest best = fastest_of(
+        str(work.problem, ", compute type ", compute, in_epilogue ? ", epilogue" : ""), turns);
     chosen = best.index;
     least = best.seconds;
   }
@@ -214,6 +216,7 @@ struct LtProduct {
   std::vector<cublasLtMatmulHeuristicResult_t> found;  // as cublasLt sorts them
   std::size_t chosen = 0;
   double least = HUGE_VAL;
+  cublasComputeType_t compute;
   bool in_epilogue;
   std::optional<BitMask> mask;
   Tensor workspace;

@@ -2,6 +2,8 @@
 // cuDNN at convolution (the fastest algorithm that it finds, in fp32 and in tf32) and softmax,
 // all in NCHW.
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "bench/peers/cudnn_state.h"
 #include "kernels/conv/problem.h"
@@ -12,9 +14,9 @@
 namespace weft::measure {
 namespace {
 
-// The algorithms of one pass, as cuDNN found them.
+// The algorithms of one pass that cuDNN found. Their order is not that of its times, which changes.
 struct Algorithms {
-  std::vector<int> numbers;
+  std::set<int> numbers;
   std::size_t workspace = 0;  // bytes, of the one that needs the most
 
   template <class Performance>
@@ -26,7 +28,7 @@ struct Algorithms {
           found[i].mathType != CUDNN_DEFAULT_MATH) {
         continue;
       }
-      numbers.push_back(static_cast<int>(found[i].algo));
+      numbers.insert(static_cast<int>(found[i].algo));
       workspace = std::max(workspace, found[i].memory);
     }
   }
@@ -107,7 +109,8 @@ PeerCall bind_conv(Work& work, cudnnMathType_t math) {
           measure(call, conv->sets, {0.004, 5}, conv->context.stream).median};
     });
   }
-  s->algorithm = all.numbers[fastest_of(turns).index];
+  const Fastest best = fastest_of(str(work.problem, ", math type ", math), turns);
+  s->algorithm = *std::next(all.numbers.begin(), static_cast<std::ptrdiff_t>(best.index));
   return {call, {}, str("algorithm ", s->algorithm)};
 }
 

@@ -6,7 +6,6 @@
 // before it is checked. So this is what a network costs whose tensors stay in that form.
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -141,24 +140,19 @@ class GraphConv {
   // Takes the fastest engine, and tries them all for the first problem of this text; false: cuDNN
   // has none for it.
   bool choose() {
-    static std::map<std::string, std::size_t> fastest;
-    const std::string key = str(p_.text(), forms_[0].bf16 ? ", bf16" : ", tf32");
-    if (const auto known = fastest.find(key); known != fastest.end()) return use(known->second);
     std::vector<Turn> turns;
-    std::vector<std::size_t> usable;
     for (std::size_t i = 0; i < engines_.size(); ++i) {
-      if (!use(i)) continue;
       turns.push_back([this, i] {
-        use(i);
+        if (!use(i)) throw Error(ErrorKind::device, "cuDNN's engine does not support this");
         Sampler sampler([this](int set) { call(set); }, work_.sets, {0, 1}, stream_);
         return sampler.take(3);
       });
-      usable.push_back(i);
     }
-    if (turns.empty()) return false;
-    const std::size_t best = usable[fastest_of(turns).index];
-    fastest[key] = best;
-    return use(best);
+    try {
+      return use(fastest_of(str(p_.text(), forms_[0].bf16 ? ", bf16" : ", tf32"), turns).index);
+    } catch (const Error&) {
+      return false;  // no engine runs
+    }
   }
   void call(int set) {
     std::vector<void*> pointers;

@@ -120,4 +120,20 @@ TEST(FastestOf, TakesTheLeastMedianOfThoseThatRun) {
   EXPECT_THROW(fastest_of({}), Error);
 }
 
+TEST(Turns, TheFastestOfAProblemIsFoundOnce) {
+  int turns = 0;
+  const auto taking = [&](double seconds) {
+    return [&turns, seconds] {
+      ++turns;
+      return std::vector<double>{seconds};
+    };
+  };
+  EXPECT_THROW(fastest_of("a product", {}), Error);
+  EXPECT_EQ(fastest_of("a product", {taking(3), taking(2)}).index, 1u);
+  const int taken = turns;
+  EXPECT_EQ(fastest_of("a product", {taking(1), taking(2)}).index, 1u);
+  EXPECT_EQ(turns, taken);
+  EXPECT_EQ(fastest_of("another", {taking(1), taking(2)}).index, 0u);
+}
+
 }  // namespace weft::measure
