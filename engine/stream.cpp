@@ -46,9 +46,7 @@ struct StreamState {
   StreamState(const StreamState&) = delete;
   StreamState& operator=(const StreamState&) = delete;
   ~StreamState() {
-    if (scratch != nullptr && device.is_cpu()) std::free(scratch);
 #ifdef WEFT_WITH_CUDA
-    if (scratch != nullptr && device.is_cuda()) static_cast<void>(cudaFree(scratch));
     if (zeroed != nullptr) static_cast<void>(cudaFreeAsync(zeroed, native));
     if (native != nullptr) static_cast<void>(cudaStreamDestroy(native));
 #endif
@@ -117,25 +115,9 @@ struct StreamState {
     return own_mutex;
   }
 
-  void* scratch_memory() {  // of a stream that is held
-    if (scratch == nullptr && device.is_cpu()) scratch = allocate(Stream::kScratchBytes);
-#ifdef WEFT_WITH_CUDA
-    if (scratch == nullptr) {
-      // Not as a part of what is being captured: it belongs to the stream.
-      cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-      cuda_check(cudaThreadExchangeStreamCaptureMode(&mode), "allocate beside a capture");
-      const cudaError_t code = cudaMalloc(&scratch, Stream::kScratchBytes);
-      cuda_check(cudaThreadExchangeStreamCaptureMode(&mode), "go on with a capture");
-      cuda_check(code, "allocate the scratch memory of a stream");
-    }
-#endif
-    return scratch;
-  }
-
   Device device;
   CUstream_st* native = nullptr;
   unsigned long long* zeroed = nullptr;
-  void* scratch = nullptr;
   std::recursive_mutex own_mutex;
   std::atomic<int> waiting = 0;  // threads in a HostWait
   std::atomic<std::size_t> live_bytes = 0;
@@ -178,10 +160,6 @@ unsigned long long* Stream::zeroed_words() const {
 Stream::Hold Stream::hold() const {
   state_->select_gpu();
   return Hold(state_->mutex());
-}
-Stream::Scratch Stream::scratch() const {
-  Hold held = hold();
-  return {state_->scratch_memory(), std::move(held)};
 }
 std::size_t Stream::live_bytes() const {
   return state_->live_bytes;

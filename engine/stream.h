@@ -53,18 +53,6 @@ class Stream {
   static constexpr int kZeroedWords = 8192;
   unsigned long long* zeroed_words() const;
 
-  // Device memory for what the kernels of one call hand to each other: a call finds in it what it
-  // has left there itself, so the stream is held while the answer lives. A Buffer would do, but
-  // when captured it lies as a node of its own between the kernels and keeps them from overlapping.
-  // Made when first asked for, also by a capture; lives as zeroed_words() do. Throws device when
-  // memory is short.
-  static constexpr std::size_t kScratchBytes = std::size_t{64} << 20;
-  struct Scratch {
-    void* data = nullptr;
-    Hold hold;
-  };
-  [[nodiscard]] Scratch scratch() const;
-
   // Bytes held by Buffers of this stream, now and at the highest point so far.
   std::size_t live_bytes() const;
   std::size_t peak_bytes() const;
@@ -158,8 +146,8 @@ class Branch {
 };
 
 // Work recorded once and replayed many times: a CUDA graph on a GPU, a stored function on the CPU.
-// What is captured must not allocate, synchronise or copy to the host. Memory and streams that it
-// names must outlive the graph.
+// What is captured must not synchronise or copy to the host, and gives back what it allocates.
+// Memory and streams that it names must outlive the graph.
 class Graph {
  public:
   // Captures `work` and does not run it. The stream is held meanwhile, so that no other thread's

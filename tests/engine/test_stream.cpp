@@ -54,22 +54,6 @@ TEST_P(StreamTest, HasZeroedWords) {
   for (const unsigned long long word : words) EXPECT_EQ(word, 0u);
 }
 
-TEST_P(StreamTest, HasScratchMemoryThatACaptureMayAskFor) {
-  // The first to ask is a capture, and what it was given is still there for the next call.
-  const Graph graph(stream(), [this] { zero_bytes(stream().scratch().data, 64, stream()); });
-  EXPECT_EQ(Stream(stream()).scratch().data, stream().scratch().data);
-  EXPECT_NE(Stream(device()).scratch().data, stream().scratch().data);
-  std::vector<char> bytes(64, 1);
-  copy_bytes(stream().scratch().data, device(), bytes.data(), Device::cpu(), bytes.size(),
-             stream());
-  stream().synchronize();
-  graph.launch();
-  copy_bytes(bytes.data(), Device::cpu(), stream().scratch().data, device(), bytes.size(),
-             stream());
-  stream().synchronize();
-  EXPECT_EQ(bytes, std::vector<char>(64, 0));
-}
-
 TEST_P(StreamTest, BuffersAreAlignedAndMove) {
   Buffer a(1, stream());
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.data()) % 256, 0u);

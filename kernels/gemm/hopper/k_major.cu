@@ -188,19 +188,10 @@ KMajorOperands write_operands(const GemmOperand& a, const GemmOperand& b, const 
   const Layout left = layout_of(a), right = layout_of(b);
   const std::int64_t floats_a = left.padded_k == 0 ? 0 : round_up(a.extent * left.ld, 64);
   const std::int64_t floats_b = right.padded_k == 0 ? 0 : b.extent * right.ld;
-  const std::size_t bytes = static_cast<std::size_t>(floats_a + floats_b) * sizeof(float);
-  KMajorOperands operands;
-  float* memory = nullptr;
-  if (bytes > Stream::kScratchBytes) {
-    operands.large = Buffer(bytes, stream);
-    memory = static_cast<float*>(operands.large.data());
-  } else if (bytes > 0) {
-    operands.scratch = stream.scratch();
-    memory = static_cast<float*>(operands.scratch.data);
-  }
-  operands.a = write_rows<Write>(a, left, memory, stream);
-  operands.b = write_rows<Write>(b, right, memory + floats_a, stream);
-  return operands;
+  Buffer memory(static_cast<std::size_t>(floats_a + floats_b) * sizeof(float), stream);
+  auto* to = static_cast<float*>(memory.data());
+  return {write_rows<Write>(a, left, to, stream),
+          write_rows<Write>(b, right, to + floats_a, stream), std::move(memory)};
 }
 
 // Splits an operand into halves at `to`, and finds the largest value of each row.

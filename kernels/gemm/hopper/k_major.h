@@ -24,12 +24,10 @@ struct KMajor {
   std::int64_t ld;
 };
 
-// Both operands of a product. Copies lie in the stream's scratch memory, or in `large` if they do
-// not fit there; they last as long as this.
+// Both operands of a product. Copies lie in `memory` and last as long as this.
 struct KMajorOperands {
   KMajor a, b;
-  Stream::Scratch scratch;
-  Buffer large;
+  Buffer memory;
 };
 
 // The operands themselves, or copies.
