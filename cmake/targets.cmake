@@ -223,6 +223,9 @@ function(weft_library folder)
     target_include_directories(weft_models PRIVATE ${PROJECT_BINARY_DIR}/networks)
     # Bookkeeping and JSON around the kernels: -O3 only makes it slow to compile.
     target_compile_options(weft_models PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+    # But the variation of each image is a loop over its pixels, for vectors.
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/models/answers/calibration.cpp PROPERTIES
+      COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
     target_link_libraries(weft_models PRIVATE fmt::fmt
                           $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
     weft_precompile(weft_models <vector>)  # without OpenMP

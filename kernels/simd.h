@@ -40,19 +40,28 @@ inline void store(float* p, FloatVector v) {
   *reinterpret_cast<AnyAddress*>(p) = v;
 }
 inline FloatVector broadcast(float value) {
-  return FloatVector{} + value;
+#if defined(__AVX512F__)
+  return _mm512_set1_ps(value);
+#elif defined(__AVX__)
+  return _mm256_set1_ps(value);
+#else
+  return FloatVector{value, value, value, value};
+#endif
 }
 
 // a * b + c. Where the instruction set can round that once, it always is: a compiler that is left
 // the choice rounds twice in some loops, and then bits depend on the shape of a tile.
-inline FloatVector multiply_add(float a, FloatVector b, FloatVector c) {
+inline FloatVector multiply_add(FloatVector a, FloatVector b, FloatVector c) {
 #if defined(__AVX512F__)
-  return _mm512_fmadd_ps(_mm512_set1_ps(a), b, c);
+  return _mm512_fmadd_ps(a, b, c);
 #elif defined(__FMA__)
-  return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
+  return _mm256_fmadd_ps(a, b, c);
 #else
   return a * b + c;
 #endif
+}
+inline FloatVector multiply_add(float a, FloatVector b, FloatVector c) {
+  return multiply_add(broadcast(a), b, c);
 }
 
 // The first n lanes, 0 <= n <= kLanes: memory past them is not touched, lanes past them are 0.

@@ -53,6 +53,7 @@ inline std::vector<ConvCase> conv_cases() {
       {{1, 16, 8, 31, 65, 3, 3, 1, 1, 1, 1}},
       {{2, 32, 7, 12, 64, 3, 3, 1, 1, 1, 1}},
       {{1, 70, 5, 13, 12, 3, 3, 1, 1, 0, 0}},  // more than one block of channels
+      {{2, 13, 6, 15, 11, 4, 5, 1, 1, 2, 2}},  // the same, five taps in a row
       {{1, 127, 3, 5, 31, 2, 3, 1, 1, 1, 1}},
       {{3, 20, 9, 9, 70, 3, 3, 2, 2, 1, 1}},  // strided, channels and filters beyond a tile
       {{2, 16, 11, 13, 130, 3, 3, 1, 1, 1, 1}},

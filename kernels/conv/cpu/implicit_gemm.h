@@ -9,6 +9,7 @@
 
 #include "engine/extent.h"
 #include "kernels/conv/cpu/maps.h"
+#include "kernels/conv/cpu/row_tile.h"
 
 namespace weft::kernels::cpu {
 inline namespace WEFT_ISA {
@@ -68,14 +69,16 @@ inline void pixels_in_rows(const Correlation& job, float* sums, const float* ima
   // Rows of 4, 8 or 16 pixels do not fill tiles. Where tiles are made of fours, they go on in the
   // next row, or in the next image.
   const bool fours = job.stride_w == 1 && job.ow % 4 == 0 && job.ow % most != 0 && most % 4 == 0;
-  const Split columns(job.ow, most), blocks(job.depth(), packed::kPanelK);
+  const bool by_rows = job.stride_w == 1 && !fours && row_kernel(job.kw, 1, vectors) != nullptr;
+  const std::int64_t unit = by_rows ? job.kw : 1;  // of the depth, which is not cut
+  const Split columns(job.ow, most), blocks(job.depth() / unit, packed::kPanelK / unit);
   const Split tiles(fours ? (end - begin) * job.ow / 4 : 0, fours ? most / 4 : 1);
   const auto pixel = [&](std::int64_t p, std::int64_t q) {
     const std::int64_t row = p % job.oh * job.stride_h * job.placement.width;
     return images + p / job.oh * step + row + q * job.stride_w;
   };
   for (std::int64_t block = 0; block < blocks.pieces; ++block) {
-    const std::int64_t k = blocks.begin(block), depth = blocks.begin(block + 1) - k;
+    const std::int64_t k = unit * blocks.begin(block), depth = unit * blocks.begin(block + 1) - k;
     const Table taps{offsets + k};
     const float* const weights = panel.packed_w + k * width;
     const auto tile_at = [&](std::int64_t pixel_of_sums) {
@@ -98,7 +101,9 @@ inline void pixels_in_rows(const Correlation& job, float* sums, const float* ima
         const std::int64_t q = columns.begin(piece), pixels = columns.begin(piece + 1) - q;
         const float* a = pixel(p, q);
         const Tile tile = tile_at((p - begin) * job.ow + q);
-        if (job.stride_w == 1) {
+        if (by_rows) {
+          row_kernel(unit, pixels, vectors)(tile, a, taps.offsets, weights, depth / unit);
+        } else if (job.stride_w == 1) {
           kAdjacent(pixels, vectors)(tile, &a, Unit{}, taps, weights, Linear{width}, depth);
         } else {
           const float* spans[divide_up(tile_rows(1), 3)];

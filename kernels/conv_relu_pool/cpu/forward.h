@@ -3,7 +3,7 @@
 // implicit_gemm.h, pooled while they are in the first-level cache and forgotten.
 //
 //   filters in rows   the map lies as (filter, row, column); 2 x 2 windows, taken apart in
-//                     registers into even and odd columns
+//                     registers into even and odd columns, or never stored (pooled_tile.h)
 //   pixels in rows    the map lies as (pixel, filter), so that a window of any size is a maximum of
 //                     whole vectors; the pooled map is transposed on its way to y
 //
@@ -13,13 +13,13 @@
 #include "engine/extent.h"
 #include "kernels/conv/cpu/implicit_gemm.h"
 #include "kernels/conv_relu_pool/conv_relu_pool.h"
+#include "kernels/conv_relu_pool/cpu/pooled_tile.h"
 
 namespace weft::kernels::cpu {
 inline namespace WEFT_ISA {
 
 namespace relu_pool {
 
-using correlation::Correlation;
 using packed::least;
 
 struct ForwardJob {
@@ -54,37 +54,28 @@ struct ForwardJob {
   }
 };
 
-// y and argmax from the maximum of a window and its index in it.
-inline void put(float* y, std::uint8_t* argmax, FloatVector best, IndexVector index,
-                std::int64_t lanes) {
-  simd::store_first(y, simd::relu(best), lanes);
-  if (argmax == nullptr) return;
-  const IndexVector kept = best > 0.0f ? index : IndexVector{} + int{kReluPoolCut};
-  simd::store_bytes_first(argmax, kept, lanes);
-}
-
-// One row of windows of every filter, from two rows of the map (filter, 2, line).
-inline void pool_pairs(const ForwardJob& job, float* y, std::uint8_t* argmax, const float* map) {
+// One row of windows of every filter, from two rows of the map (filter, 2, line). That of the first
+// filter begins at y[first].
+template <bool kArgmax>
+void pool_pairs(const ForwardJob& job, float* y, std::uint8_t* argmax, std::int64_t first,
+                const float* map) {
   const std::int64_t line = job.line(), plane = job.rows * job.columns;
   for (std::int64_t filter = 0; filter < job.map.filters; ++filter) {
     const float* top = map + filter * 2 * line;
     for (std::int64_t v = 0; v < job.columns; v += kLanes) {
       const simd::Pair upper = simd::deinterleave(top + 2 * v);
       const simd::Pair lower = simd::deinterleave(top + line + 2 * v);
-      simd::Maximum best(upper.even, 0);
-      best.take(upper.odd, 1);
-      best.take(lower.even, 2);
-      best.take(lower.odd, 3);
-      const std::int64_t at = filter * plane + v;
-      put(y + at, argmax == nullptr ? nullptr : argmax + at, best.value, best.index,
-          least(kLanes, job.columns - v));
+      put_windows<kArgmax>(y, argmax, first + filter * plane + v, upper, lower,
+                           least(kLanes, job.columns - v));
     }
   }
 }
 
-// Windows of a panel of filters, from sums (pixel, width): maxima and indices (window, width).
-inline void pool_pixels(const ForwardJob& job, float* maxima, float* indices, const float* sums,
-                        std::int64_t width, std::int64_t rows) {
+// Windows of a panel of filters, from sums (pixel, width): maxima and, where kArgmax, indices
+// (window, width).
+template <bool kArgmax>
+void pool_pixels(const ForwardJob& job, float* maxima, float* indices, const float* sums,
+                 std::int64_t width, std::int64_t rows) {
   const std::int64_t line = job.map.ow * width;
   for (std::int64_t j = 0; j < width; j += kLanes) {
     for (std::int64_t u = 0; u < rows; ++u) {
@@ -99,22 +90,37 @@ inline void pool_pixels(const ForwardJob& job, float* maxima, float* indices, co
         }
         const std::int64_t at = (u * job.columns + v) * width + j;
         simd::store(maxima + at, best.value);
-        simd::store(indices + at, __builtin_bit_cast(FloatVector, best.index));
+        if (kArgmax) simd::store(indices + at, __builtin_bit_cast(FloatVector, best.index));
       }
     }
   }
 }
 
-inline void pool_image(const ForwardJob& job, float* y, std::uint8_t* argmax, const float* image,
-                       const float* packed_w, const std::int64_t* offsets, const float* bias,
-                       float* map) {
+template <bool kArgmax>
+void pool_image(const ForwardJob& job, float* y, std::uint8_t* argmax, const float* image,
+                const float* packed_w, const std::int64_t* offsets, const float* bias, float* map) {
   const std::int64_t plane = job.rows * job.columns, ph = job.dims.ph;
+  if (fits_pooled_tile(job.map) && ph == 2 && job.dims.pw == 2) {
+    const std::int64_t width = job.map.placement.width;
+    for (std::int64_t u = 0; u < job.rows; ++u) {
+      const PooledRows rows{.y = y,
+                            .argmax = argmax,
+                            .at = u * job.columns,
+                            .plane = plane,
+                            .columns = job.columns,
+                            .pixels = image + u * ph * width,
+                            .width = width,
+                            .offsets = offsets,
+                            .depth = job.map.depth()};
+      pool_tiles<kArgmax>(job.map, rows, packed_w, bias);
+    }
+    return;
+  }
   if (job.map.filters_in_rows()) {
     for (std::int64_t u = 0; u < job.rows; ++u) {
       const correlation::Maps maps{map, 2 * job.line(), job.line(), bias, false, false, true};
       correlation::filters_in_rows(job.map, maps, image, packed_w, offsets, u * ph, (u + 1) * ph);
-      const std::int64_t at = u * job.columns;
-      pool_pairs(job, y + at, argmax == nullptr ? nullptr : argmax + at, map);
+      pool_pairs<kArgmax>(job, y, argmax, u * job.columns, map);
     }
     return;
   }
@@ -127,17 +133,17 @@ inline void pool_image(const ForwardJob& job, float* y, std::uint8_t* argmax, co
     for (std::int64_t strip = 0; strip < strips.pieces; ++strip) {
       const std::int64_t begin = strips.begin(strip), end = strips.begin(strip + 1);
       correlation::pixels_in_rows(job.map, map, image, 0, panel, offsets, begin * ph, end * ph);
-      pool_pixels(job, maxima, indices, map, width, end - begin);
+      pool_pixels<kArgmax>(job, maxima, indices, map, width, end - begin);
       packed::for_each_square(
           panel.filters, (end - begin) * job.columns,
           [&](std::int64_t f, std::int64_t count, std::int64_t window, std::int64_t lanes) {
-            FloatVector best[kLanes], index[kLanes];
+            FloatVector best[kLanes], index[kLanes] = {};
             packed::load_transposed(best, maxima + window * width + f, width);
-            packed::load_transposed(index, indices + window * width + f, width);
+            if (kArgmax) packed::load_transposed(index, indices + window * width + f, width);
             std::int64_t at = (first + f) * plane + begin * job.columns + window;
             for (std::int64_t i = 0; i < count; ++i, at += plane) {
-              put(y + at, argmax == nullptr ? nullptr : argmax + at, best[i],
-                  __builtin_bit_cast(IndexVector, index[i]), lanes);
+              put<kArgmax>(y, argmax, at, best[i], __builtin_bit_cast(IndexVector, index[i]),
+                           lanes);
             }
           });
     }
@@ -155,6 +161,7 @@ inline void conv2d_relu_pool_forward_strips(float* y, std::uint8_t* argmax, cons
   const correlation::Scratch scratch(job.map, correlation::scratch_of(shared, job.thread_floats()));
   job.map.tabulate_offsets(scratch.offsets);
   const std::int64_t plane = job.map.filters * job.rows * job.columns;
+  const auto pool = argmax != nullptr ? relu_pool::pool_image<true> : relu_pool::pool_image<false>;
 #pragma omp parallel if (job.map.worth_threads())
   {
     float* own = scratch.threads + correlation::thread_index() * job.thread_floats();
@@ -163,9 +170,8 @@ inline void conv2d_relu_pool_forward_strips(float* y, std::uint8_t* argmax, cons
     pack_filters(scratch.packed_w, w, job.map);
 #pragma omp for schedule(static)
     for (std::int64_t i = 0; i < job.map.n; ++i) {
-      relu_pool::pool_image(job, y + i * plane, argmax == nullptr ? nullptr : argmax + i * plane,
-                            job.map.image_of(own, x, i), scratch.packed_w, scratch.offsets, bias,
-                            map);
+      pool(job, y + i * plane, argmax != nullptr ? argmax + i * plane : nullptr,
+           job.map.image_of(own, x, i), scratch.packed_w, scratch.offsets, bias, map);
     }
   }
 }

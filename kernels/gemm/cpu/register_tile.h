@@ -72,12 +72,20 @@ struct Tile {
 
   template <int kRows, int kVectors>
   [[gnu::always_inline]] void start(FloatVector (&sum)[kRows][kVectors]) const {
-    for_each_sum<kRows, kVectors>([&](int i, int v) {
-      sum[i][v] = start_kind == Start::there      ? simd::load(at + (i * kVectors + v) * kLanes)
-                  : start_kind == Start::row_bias ? simd::broadcast(bias[i])
-                  : start_kind == Start::vectors  ? simd::load(bias + v * kLanes)
-                                                  : FloatVector{};
-    });
+    const auto each = [&](auto value) __attribute__((always_inline)) {
+      for_each_sum<kRows, kVectors>([&](int i, int v) __attribute__((always_inline)) {
+        sum[i][v] = value(i, v);
+      });
+    };
+    if (start_kind == Start::there) {
+      each([&](int i, int v) { return simd::load(at + (i * kVectors + v) * kLanes); });
+    } else if (start_kind == Start::row_bias) {
+      each([&](int i, int) { return simd::broadcast(bias[i]); });
+    } else if (start_kind == Start::vectors) {
+      each([&](int, int v) { return simd::load(bias + v * kLanes); });
+    } else {
+      each([](int, int) { return FloatVector{}; });
+    }
   }
   template <int kRows, int kVectors>
   [[gnu::always_inline]] void finish(const FloatVector (&sum)[kRows][kVectors]) const {

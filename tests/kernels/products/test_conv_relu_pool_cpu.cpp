@@ -26,6 +26,8 @@ std::vector<ReluPoolDims> cases() {
       {{1, 1, 3, 3, 1, 2, 2}},                 // one window
       {{3, 1, 28, 28, 6, 5, 5, 1, 1, 2, 2}},   // lenet5: filters in rows
       {{19, 6, 14, 14, 16, 5, 5}},             // more than one image in a chunk of sums
+      {{2, 3, 20, 26, 15, 5, 5, 1, 1, 2, 2}},  // filters in rows of two vectors, in two groups
+      {{2, 1, 7, 22, 7, 4, 3, 1, 1, 1, 1}},    // the same with one filter beyond a tile
       {{2, 32, 26, 26, 64, 3, 3}},             // convnet: several strips
       {{2, 17, 9, 9, 130, 3, 3, 1, 1, 1, 1}},  // more than 64 filters, a channel over 16
       {{2, 3, 12, 40, 9, 3, 9, 1, 1, 1, 4}},   // runs of 27 floats
@@ -130,21 +132,38 @@ TEST(ReluPoolCpu, GivesTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+TEST(ReluPoolCpu, WithoutIndicesTheValuesHaveTheSameBits) {
+  for (const auto& [isa, table] : relu_pool_cpu_tables()) {
+    for (const ReluPoolDims& d : cases()) {
+      const TableProblem p(d, false, GradientMode::overwrite);
+      if (p.outputs() == 0 || too_large(p.flops())) continue;
+      std::vector<float> with(p.outputs(), -1.0f), without(p.outputs(), -2.0f);
+      Bytes argmax(p.outputs());
+      table->forward(with.data(), argmax.data(), p.x.data(), p.w.data(), p.bias.data(), d);
+      table->forward(without.data(), nullptr, p.x.data(), p.w.data(), p.bias.data(), d);
+      EXPECT_EQ(with, without) << isa << " " << relu_pool::name_of(d);
+    }
+  }
+}
+
 // A NaN in a window wins, and no gradient passes it.
 TEST(ReluPoolCpu, NanWinsAndIsCut) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const auto& [isa, table] : relu_pool_cpu_tables()) {
-    for (const std::int64_t filters : {2, 20}) {
+    for (const auto& [filters, columns] : {std::pair{2, 42}, {20, 42}, {2, 26}}) {
       for (std::int64_t bad = 0; bad < 4; ++bad) {
-        const ReluPoolDims d{{1, 1, 2, 42, filters, 1, 1}};
-        std::vector<float> x(84, 1.0f), w(static_cast<std::size_t>(filters), 1.0f);
-        x[static_cast<std::size_t>(bad / 2 * 42 + 6 + bad % 2)] = nan;  // in window 3
-        std::vector<float> y(static_cast<std::size_t>(21 * filters));
+        const ReluPoolDims d{{1, 1, 2, columns, filters, 1, 1}};
+        std::vector<float> x(static_cast<std::size_t>(2 * columns), 1.0f);
+        std::vector<float> w(static_cast<std::size_t>(filters), 1.0f);
+        x[static_cast<std::size_t>(bad / 2 * columns + 6 + bad % 2)] = nan;  // in window 3
+        const auto windows = static_cast<std::size_t>(columns / 2);
+        std::vector<float> y(windows * static_cast<std::size_t>(filters));
         Bytes argmax(y.size());
         table->forward(y.data(), argmax.data(), x.data(), w.data(), nullptr, d);
         for (std::size_t i = 0; i < y.size(); ++i) {
-          EXPECT_EQ(std::isnan(y[i]), i % 21 == 3) << isa << " filters " << filters << " at " << i;
-          EXPECT_EQ(argmax[i], i % 21 == 3 ? kReluPoolCut : 0) << isa << " at " << i;
+          const bool is_bad = i % windows == 3;
+          EXPECT_EQ(std::isnan(y[i]), is_bad) << isa << " filters " << filters << " at " << i;
+          EXPECT_EQ(argmax[i], is_bad ? kReluPoolCut : 0) << isa << " at " << i;
         }
       }
     }
