@@ -23,7 +23,7 @@ void gemm_wgmma_tf32(float* c, const float* a, const float* b, const float* bias
   out.transposed = may_stay(right) && (!may_stay(left) || left.extent <= right.extent);
   if (out.transposed) std::swap(left, right);
   left.stays = may_stay(left);
-  const auto [x, y, scratch, large] = k_major(left, right, stream);
+  const auto [x, y, memory] = k_major(left, right, stream);
   const GemmDims d{
       .m = left.extent, .n = right.extent, .k = dims.k, .lda = x.ld, .ldb = y.ld, .ldc = dims.ldc};
   // Where one was copied, that is the kernel before the product.

@@ -14,7 +14,7 @@ namespace weft::kernels::cuda {
 
 void gemm_wgmma_tf32x3(float* c, const float* a, const float* b, const float* bias,
                        const GemmDims& dims, const GemmOptions& options, const Stream& stream) {
-  const auto [left, right, scratch, large] =
+  const auto [left, right, memory] =
       k_major_parts({a, dims.m, dims.k, dims.lda, !dims.transpose_a},
                     {b, dims.n, dims.k, dims.ldb, dims.transpose_b}, stream);
   GemmDims d = dims;
