@@ -2,7 +2,7 @@
 // Compiled once per instruction set: see kernels/isa.h.
 #include "kernels/conv/cpu/templates.h"
 
-#include "kernels/conv/cpu/grouped.h"
+#include "kernels/conv/cpu/grouped_flat.h"
 #include "kernels/conv/cpu/grouped_table.h"
 #include "kernels/conv/cpu/implicit_gemm.h"
 #include "kernels/conv/cpu/table.h"
@@ -29,9 +29,9 @@ extern const ConvCpu conv_cpu = {
 };
 
 extern const GroupedConvCpu grouped_conv_cpu = {
-    cpu::grouped_conv2d_forward<float>,
-    cpu::grouped_conv2d_backward_data<float>,
-    cpu::grouped_conv2d_backward_weights<float>,
+    cpu::grouped_conv2d_forward_flat,
+    cpu::grouped_conv2d_backward_data_flat,
+    cpu::grouped_conv2d_backward_weights_flat,
 };
 
 }  // namespace weft::kernels::WEFT_ISA

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Convolution in groups and with dilation against the formula of its contract, in double.
+#include <omp.h>
+
 #include "kernels/activation/activation.h"
 #include "kernels/conv/conv.h"
+#include "kernels/conv/cpu/grouped_table.h"
 #include "kernels/conv/grouped.h"
+#include "tests/cases/cpu_isas.h"
 #include "tests/kernels/kernel_test.h"
+
+WEFT_CPU_TABLES(GroupedConvCpu, grouped_conv_cpu)
 
 namespace weft::test {
 namespace {
@@ -22,6 +28,9 @@ constexpr GroupedConvDims kGroupedCases[] = {
     {2, 5, 1, 1, 5, 1, 1, 1, 1, 0, 0, 1, 1, 5},    // one pixel
     {1, 1, 4, 4, 1, 3, 3, 5, 5, 2, 2, 3, 3, 1},    // a stride larger than the image
     {5, 33, 13, 17, 33, 5, 5, 1, 1, 2, 2, 1, 1, 33},
+    {2, 4, 5, 6, 8, 3, 3, 1, 1, 4, 5, 1, 1, 2},    // padding beyond the kernel, groups of both
+    {1, 6, 12, 70, 6, 3, 5, 1, 1, 2, 6, 2, 3, 3},  // dilation that differs by axis
+    {3, 2, 4, 6, 2, 3, 5, 1, 1, 0, 0, 1, 1, 2},    // fewer columns of outputs than of the kernel
 };
 
 struct GroupedArrays {
@@ -125,6 +134,29 @@ TEST_P(GroupedConv, MatchesTheFormula) {
 
 TEST_P(GroupedConv, IsExactOnIntegers) {
   for (const GroupedConvDims& d : kGroupedCases) check(d, true, true);
+}
+
+// Every instruction set, exactly and on any number of threads.
+TEST(GroupedConvCpuIsas, AreExactOnIntegers) {
+  const int before = omp_get_max_threads();
+  for (const auto& [isa, table] : grouped_conv_cpu_tables()) {
+    for (const GroupedConvDims& d : kGroupedCases) {
+      const GroupedArrays a = arrays_of(d, true);
+      const GroupedResults want = expected(d, a);
+      for (const int threads : {1, 3}) {
+        omp_set_num_threads(threads);
+        std::vector<float> y(a.dy.size(), NAN), dx(a.x.size(), NAN), dw(a.w.size(), NAN);
+        table->forward(y.data(), a.x.data(), a.w.data(), a.bias.data(), d, Epilogue::none);
+        table->backward_data(dx.data(), a.dy.data(), a.w.data(), d, GradientMode::overwrite);
+        table->backward_weights(dw.data(), a.dy.data(), a.x.data(), d, GradientMode::overwrite);
+        const std::string what = str(isa, ", ", threads, " threads, ", name_of(d));
+        EXPECT_TRUE(compare(y, want.y, Bound{0, 0}, what + " y"));
+        EXPECT_TRUE(compare(dx, want.dx, Bound{0, 0}, what + " dx"));
+        EXPECT_TRUE(compare(dw, want.dw, Bound{0, 0}, what + " dw"));
+      }
+    }
+  }
+  omp_set_num_threads(before);
 }
 
 // With one group and no dilation it is the convolution of conv.h.
