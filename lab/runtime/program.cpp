@@ -3,6 +3,7 @@
 // C library that kernels call. The linker sends calls of f to __wrap_f.
 #include <algorithm>
 #include <cstdarg>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -31,8 +32,14 @@ extern "C" {
 namespace weft::host_cuda::lab {
 namespace {
 
+#if defined(__aarch64__)
+constexpr std::ptrdiff_t kNop = 4;  // bytes of the instruction in front
+#else
+constexpr std::ptrdiff_t kNop = 1;
+#endif
+
 bool is_kernel(const void* function) {
-  const char* const in_front = static_cast<const char*>(function) - 1;
+  const char* const in_front = static_cast<const char*>(function) - kNop;
   return std::find(__start___patchable_function_entries, __stop___patchable_function_entries,
                    in_front) != __stop___patchable_function_entries;
 }
