@@ -52,7 +52,9 @@ fi
 mkdir -p "$build/prefix" "$build/tools"
 ln -sfn "$root/usr/lib" "$build/prefix/lib"
 for tool in addr2line nm objdump readelf; do ln -sf "$(command -v aarch64-linux-gnu-$tool)" "$build/tools/$tool"; done
-export WEFT_SYSROOT=$root QEMU_LD_PREFIX=$build/prefix PATH=$build/tools:$PATH
+mkdir -p /etc/qemu-binfmt
+ln -sfn "$build/prefix" /etc/qemu-binfmt/aarch64  # where Debian's qemu looks, whatever the environment of a program
+export WEFT_SYSROOT=$root PATH=$build/tools:$PATH
 cmake -S "$here" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_TOOLCHAIN_FILE="$here/packaging/aarch64.cmake" \
   -DWEFT_CUDA=OFF -DWEFT_MPI=OFF -DWEFT_BENCH=OFF -DWEFT_PRECOMPILE="${WEFT_PRECOMPILE:-ON}" >"$build.log"
 targets=(weft weft-host-cuda weft_lab)
