@@ -14,7 +14,7 @@ class Record : public ProgramTest {
 };
 
 TEST_F(Record, EveryCommandThatWorkedOnARunIsTold) {
-  setenv("OMP_NUM_THREADS", "1", 1);
+  environment_["OMP_NUM_THREADS"] = "1";
   ASSERT_EQ(train_small("it's", {"--stop-after", "1", "--lr-schedule", "constant"}).exit_code, 0);
   const Outcome rest = weft({"train", "--resume", "it's", "--device", "cpu", "--epochs", "4"});
   ASSERT_EQ(rest.exit_code, 0) << rest.err;
