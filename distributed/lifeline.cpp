@@ -78,7 +78,7 @@ void Lifeline::fail(const std::string& line) noexcept {
   is_lost(Clock::now() + std::chrono::seconds(2));
 }
 
-void Lifeline::leave(Deadline deadline) noexcept {
+void Lifeline::leave() noexcept {
   std::unique_lock lock(mutex_);
   leaving_ = true;
   if (rank_ != 0) {
@@ -87,7 +87,7 @@ void Lifeline::leave(Deadline deadline) noexcept {
     all_left_ = true;
     say_to_all(Kind::leaving);
   }
-  changed_.wait_until(lock, deadline, [&] { return all_left_ || told_; });
+  changed_.wait(lock, [&] { return all_left_ || told_; });
 }
 
 bool Lifeline::is_lost(Deadline deadline) {

@@ -36,8 +36,8 @@ class Lifeline {
 
   // This rank ends its part of the run, because of what `line` says. Rank 0 has told people.
   void fail(const std::string& line) noexcept;
-  // Waits until all ranks have called it, or the run is lost.
-  void leave(Deadline deadline) noexcept;
+  // Waits until all ranks have called it, or the run is lost. Rank 0 may have long to write.
+  void leave() noexcept;
   // Waits until the thread has found the run lost and `lost` has returned, if it does.
   bool is_lost(Deadline deadline);
 

@@ -32,7 +32,7 @@ class TcpTransport final : public Transport {
     if (std::uncaught_exceptions() > 0) {
       lifeline_.fail("it has ended by an error");
     } else if (!failed_) {
-      lifeline_.leave(Clock::now() + std::chrono::seconds(10));
+      lifeline_.leave();
     }
   }
 
