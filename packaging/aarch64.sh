@@ -53,6 +53,7 @@ mkdir -p "$build/prefix" "$build/tools"
 ln -sfn "$root/usr/lib" "$build/prefix/lib"
 for tool in addr2line nm objdump readelf; do ln -sf "$(command -v aarch64-linux-gnu-$tool)" "$build/tools/$tool"; done
 mkdir -p /etc/qemu-binfmt
+trap 'rm -f /etc/qemu-binfmt/aarch64' EXIT
 ln -sfn "$build/prefix" /etc/qemu-binfmt/aarch64  # where Debian's qemu looks, whatever the environment of a program
 export WEFT_SYSROOT=$root PATH=$build/tools:$PATH
 cmake -S "$here" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_TOOLCHAIN_FILE="$here/packaging/aarch64.cmake" \

@@ -31,7 +31,7 @@ struct Frames {
   std::int64_t rows, columns;
   std::vector<std::int64_t> offsets;  // of the taps in a frame
 
-  // As many rows of frames as the outputs have would mostly compute what is left out.
+  // With few columns of outputs most of a run would be left out.
   bool worth_it() const { return placement.width <= 2 * columns; }
   std::int64_t frame() const { return placement.height * placement.width; }
   std::int64_t length() const { return (rows - 1) * placement.width + columns; }
@@ -137,11 +137,14 @@ inline void grouped_conv2d_forward_flat(float* y, const float* x, const float* w
   {
     float* frames = grouped::zeroed_scratch(f.frame_floats() + f.run_floats());
     float* sums = frames + f.frame_floats();
+    const float* filled = nullptr;
 #pragma omp for schedule(static)
     for (std::int64_t plane = 0; plane < d.n * d.oc; ++plane) {
       const std::int64_t i = plane / d.oc, o = plane % d.oc;
       const std::int64_t first = o / d.group_filters() * f.planes;
-      f.fill(frames, x + (i * d.c + first) * d.h * d.w);
+      // The filters of a group read the same planes.
+      const float* source = x + (i * d.c + first) * d.h * d.w;
+      if (source != filled) f.fill(frames, filled = source);
       grouped::correlate_frames(sums, frames, f, w + o * weights, d.kh * d.kw,
                                 bias != nullptr ? bias[o] : 0.0f);
       const auto end = [&](FloatVector sum, const float*, std::int64_t) {
@@ -164,10 +167,12 @@ inline void grouped_conv2d_backward_data_flat(float* dx, const float* dy, const 
   {
     float* frames = grouped::zeroed_scratch(f.frame_floats() + f.run_floats());
     float* sums = frames + f.frame_floats();
+    const float* filled = nullptr;
 #pragma omp for schedule(static)
     for (std::int64_t plane = 0; plane < d.n * d.c; ++plane) {
       const std::int64_t i = plane / d.c, first = plane % d.c / channels * f.planes;
-      f.fill(frames, dy + (i * d.oc + first) * d.oh() * d.ow());
+      const float* source = dy + (i * d.oc + first) * d.oh() * d.ow();
+      if (source != filled) f.fill(frames, filled = source);
       grouped::correlate_frames(sums, frames, f, w + (first * channels + plane % channels) * taps,
                                 channels * taps, 0.0f);
       const auto end = [&](FloatVector sum, const float* there, std::int64_t lanes) {

@@ -42,12 +42,13 @@ void multiply_rows(const Tile& tile, const float* a, const std::int64_t* offsets
   tile.finish(sum);
 }
 
+using RowKernel = void (*)(const Tile&, const float*, const std::int64_t*, const float*,
+                           std::int64_t);
+
 // multiply_rows() for filters of kTaps columns and 1..tile_rows(1) pixels, picked at run time.
 template <int kTaps>
 struct RowKernels {
-  using Kernel = void (*)(const Tile&, const float*, const std::int64_t*, const float*,
-                          std::int64_t);
-  Kernel of[tile_rows(1)];
+  RowKernel of[tile_rows(1)];
 
   constexpr RowKernels() { fill(std::make_integer_sequence<int, tile_rows(1)>{}); }
 
@@ -59,9 +60,8 @@ struct RowKernels {
 };
 
 // The kernel for so many columns of taps, pixels and vectors of filters, or null. It needs
-// registers for the taps beside the sums, which AVX-512 has.
-inline RowKernels<3>::Kernel row_kernel(std::int64_t taps, std::int64_t pixels,
-                                        std::int64_t vectors) {
+// registers for the broadcast pixels beside the sums, which AVX-512 has.
+inline RowKernel row_kernel(std::int64_t taps, std::int64_t pixels, std::int64_t vectors) {
 #if defined(__AVX512F__)
   static constexpr RowKernels<3> kThree;
   static constexpr RowKernels<5> kFive;
