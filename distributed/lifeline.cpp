@@ -87,7 +87,9 @@ void Lifeline::leave() noexcept {
     all_left_ = true;
     say_to_all(Kind::leaving);
   }
-  changed_.wait(lock, [&] { return all_left_ || told_; });
+  // wait() without a limit is of GCC 12's library, and manylinux_2_34 has that of GCC 11.
+  while (!changed_.wait_for(lock, std::chrono::hours(1), [&] { return all_left_ || told_; })) {
+  }
 }
 
 bool Lifeline::is_lost(Deadline deadline) {
