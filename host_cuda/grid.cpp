@@ -16,6 +16,7 @@
 #include "host_cuda/checks/statics.h"
 #include "host_cuda/checks/stream_order.h"
 #include "host_cuda/counts/requests.h"
+#include "host_cuda/findings/fault.h"
 #include "host_cuda/host_cuda.h"
 #include "host_cuda/memory/device_memory.h"
 #include "host_cuda/memory/symbols.h"
@@ -346,6 +347,7 @@ bool run_grid(const Grid& grid, std::uint64_t schedule, int orders) {
     forget_device_accesses();
     forget_launches();
   }
+  catch_faults();
   begin_checks(grid);
   begin_workers();
   bool has_lost = false;

@@ -129,6 +129,7 @@ std::string with_remedy(const std::string& failure) {
       {"too early", "wait for the copy, and then for the other threads"},
       {"out of bounds", "compare the index with the number of elements first"},
       {"misaligned", "a vector begins at a multiple of its size"},
+      {"integer division", "compare the divisor with 0 first"},
       {"missing return", "return a value on each way through it"},
       {"constant memory", "the host writes it, by cudaMemcpyToSymbol"},
       {"host pointer", "allocate it by cudaMalloc, and copy the data there"},

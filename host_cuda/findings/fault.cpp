@@ -16,7 +16,8 @@
 namespace weft::host_cuda {
 namespace {
 
-struct sigaction before {};
+struct sigaction before_segv {};
+struct sigaction before_fpe {};
 
 // As a return address is: behind the instruction.
 const void* place_of(const void* context) {
@@ -31,10 +32,10 @@ const void* place_of(const void* context) {
 #endif
 }
 
-// The stack of the thread may be full, so this runs on one of its own, and leaves it for ever.
-void handle(int, siginfo_t* info, void* context) {
+// The stack of the thread may be full, so these run on one of their own, and leave it for ever.
+void handle_access(int, siginfo_t* info, void* context) {
   if (in_kernel_code == nullptr || blocks_are_checked) {
-    sigaction(SIGSEGV, &before, nullptr);  // which the access meets next
+    sigaction(SIGSEGV, &before_segv, nullptr);  // which the access meets next
     return;
   }
   in_kernel_code = nullptr;
@@ -53,6 +54,29 @@ void handle(int, siginfo_t* info, void* context) {
   });
 }
 
+// A GPU raises no error, and goes on with a number that nobody has chosen.
+void handle_division(int, siginfo_t*, void* context) {
+  if (in_kernel_code == nullptr) {
+    sigaction(SIGFPE, &before_fpe, nullptr);
+    return;
+  }
+  in_kernel_code = checked = nullptr;
+  const char* const kind = "integer division";
+  const void* const site = place_of(context);
+  found(kind, site, [&] {
+    return str(kind, ": ", where(*running), " divides by zero, or the least integer by -1, at ",
+               source_line(site));
+  });
+  lose_thread();
+}
+
+void on(int signal, void (*handler)(int, siginfo_t*, void*), struct sigaction& before) {
+  struct sigaction action {};
+  action.sa_sigaction = handler;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigaction(signal, &action, &before);
+}
+
 }  // namespace
 
 void catch_faults() {
@@ -63,10 +87,9 @@ void catch_faults() {
   stack_t own{};
   own.ss_sp = stack;
   own.ss_size = sizeof stack;
-  struct sigaction action {};
-  action.sa_sigaction = handle;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-  if (sigaltstack(&own, nullptr) == 0) sigaction(SIGSEGV, &action, &before);
+  if (sigaltstack(&own, nullptr) != 0) return;
+  on(SIGSEGV, handle_access, before_segv);
+  on(SIGFPE, handle_division, before_fpe);
 }
 
 }  // namespace weft::host_cuda

@@ -38,7 +38,7 @@ SLOW_SECONDS = 0.5  # of one test: those that take longer come last
 CHECKS = [  # what host-cuda says, in the order of its README
     "race", "uninitialised read", "too early", "out of bounds", "misaligned", "constant memory", "host pointer",
     "null pointer", "divergent barrier", "missing lane", "divergent mma.sync", "divergent ldmatrix", "wrong mask",
-    "deadlock", "leaves other results"]
+    "integer division", "deadlock", "leaves other results"]
 
 
 def sources(root, selection):
