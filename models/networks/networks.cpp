@@ -51,6 +51,10 @@ constexpr std::array kNetworks = {
     NetworkInfo{"resnet9",
                 "eight convolutions (64 to 512 channels) with batch norm, two residual blocks",
                 text_of("resnet9"), 4, 0.01f},
+    NetworkInfo{"small-98", "869 parameters, for 98 % of MNIST (--recipe small-98)",
+                text_of("small-98"), 60, 0.1f, 1e-5f},
+    NetworkInfo{"small-99", "2,456 parameters, for 99 % of MNIST (--recipe small-99)",
+                text_of("small-99"), 60, 0.1f, 1e-5f},
 };
 static_assert(std::size(kFiles) == kNetworks.size());
 

@@ -10,7 +10,8 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
 import small_networks  # noqa: E402
 
 WEFT = sys.argv.pop() if len(sys.argv) > 1 else None
@@ -27,6 +28,16 @@ class SmallNetworks(unittest.TestCase):
                 shown = subprocess.run([WEFT, "inspect", str(path), "--json"], check=True, capture_output=True, text=True).stdout
                 self.assertEqual(json.loads(shown)["parameters"], small_networks.parameters_of(*key), path.read_text())
                 self.assertLessEqual(small_networks.parameters_of(*key), most)
+
+    def test_what_was_measured_is_built_in(self):
+        def layers(text):
+            return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+        for line in (ROOT / "bench/results/small-networks-h200.jsonl").read_text().splitlines():
+            measured = json.loads(line)
+            name = "small-" + measured["network"].split("-")[0]
+            shown = subprocess.run([WEFT, "inspect", name, "--definition"], check=True, capture_output=True, text=True).stdout
+            self.assertEqual(layers(shown), layers(measured["definition"]))
 
     def test_held_out_images_decide(self):
         """A stand-in for `weft`: what has more filters in its first layer is better on the held-out images, and worse on the

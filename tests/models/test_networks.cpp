@@ -33,12 +33,57 @@ std::unique_ptr<layers::Sequential> network(const std::string& name) {
   return make_network(options);
 }
 
-// A convolution of 3 x 3 without bias, batch norm and ReLU; `number` is that of their names.
-void add_stage(std::vector<ReferenceLayer>& list, int number, std::int64_t in, std::int64_t out) {
+// A convolution without bias, batch norm and ReLU; `number` is that of their names.
+void add_stage(std::vector<ReferenceLayer>& list, int number, std::int64_t in, std::int64_t out,
+               const Window& window = Window::square(3, 1, 1)) {
   const std::string suffix = std::to_string(number);
-  list.push_back(conv2d(("conv" + suffix).c_str(), in, out, Window::square(3, 1, 1), false));
+  list.push_back(conv2d(("conv" + suffix).c_str(), in, out, window, false));
   list.push_back(batch_norm2d(("bn" + suffix).c_str(), out));
   list.push_back(relu(("relu" + suffix).c_str()));
+}
+
+// A convolution of each channel by itself with batch norm, and a stage of single pixels behind it.
+void add_separable(std::vector<ReferenceLayer>& list, int number, std::int64_t in, std::int64_t out,
+                   std::int64_t side) {
+  const std::string suffix = std::to_string(number);
+  list.push_back(
+      grouped_conv2d(("conv" + suffix).c_str(), in, in,
+                     {.window = Window::square(side, 1, side / 2), .groups = in, .bias = false}));
+  list.push_back(batch_norm2d(("bn" + suffix).c_str(), in));
+  add_stage(list, number + 1, in, out, Window::square(1));
+}
+
+// `in` is of the layer behind the last stage.
+void add_classes(std::vector<ReferenceLayer>& list, std::int64_t side, std::int64_t in) {
+  list.push_back(max_pool2d("pool", Window::square(side, side)));  // all of the plane
+  list.push_back(flatten("flatten"));
+  list.push_back(linear("fc1", in, 10));
+}
+
+std::vector<ReferenceLayer> written_down_small_98() {
+  std::vector<ReferenceLayer> list;
+  const auto halve = [&](const char* name) {
+    list.push_back(max_pool2d(name, Window::square(2, 2)));
+  };
+  add_stage(list, 1, 1, 8);
+  halve("pool1");
+  add_separable(list, 2, 8, 11, 3);
+  halve("pool2");
+  add_separable(list, 4, 11, 12, 5);
+  halve("pool3");
+  add_classes(list, 3, 12);
+  return list;
+}
+
+std::vector<ReferenceLayer> written_down_small_99() {
+  std::vector<ReferenceLayer> list;
+  add_stage(list, 1, 1, 12, Window::square(5, 2, 2));
+  add_separable(list, 2, 12, 17, 3);
+  add_separable(list, 4, 17, 23, 3);
+  list.push_back(max_pool2d("pool1", Window::square(2, 2)));
+  add_separable(list, 6, 23, 25, 3);
+  add_classes(list, 7, 25);
+  return list;
 }
 
 std::vector<ReferenceLayer> written_down_resnet9() {
@@ -88,6 +133,8 @@ std::vector<ReferenceLayer> written_down(const std::string& name) {
                  linear("fc3", 84, 10));
   }
   if (name == "resnet9") return written_down_resnet9();
+  if (name == "small-98") return written_down_small_98();
+  if (name == "small-99") return written_down_small_99();
   if (name == "convnet-bn") {
     const Window same = Window::square(3, 1, 1);
     return stack(conv2d("conv1", 1, 32, Window::square(5, 1, 2)), relu("r1"), pool("p1"),
@@ -110,6 +157,8 @@ TEST(Networks, HaveThePublishedParameterCounts) {
   EXPECT_EQ(network("convnet")->parameter_count(), 1199882);
   EXPECT_EQ(network("convnet-bn")->parameter_count(), 279818);
   EXPECT_EQ(network("resnet9")->parameter_count(), 6573120);
+  EXPECT_EQ(network("small-98")->parameter_count(), 869);
+  EXPECT_EQ(network("small-99")->parameter_count(), 2456);
 }
 
 TEST(Networks, NameTheirTensorsAsPyTorchDoes) {
@@ -136,7 +185,7 @@ TEST(Networks, NameTheirTensorsAsPyTorchDoes) {
 }
 
 TEST(Networks, AreAllListed) {
-  ASSERT_EQ(models::networks().size(), 6u);
+  ASSERT_EQ(models::networks().size(), 8u);
   for (const models::NetworkInfo& info : models::networks()) {
     EXPECT_FALSE(info.summary.empty());
     EXPECT_EQ(network(std::string(info.name))->output_shape(3), Shape({3, 10})) << info.name;
@@ -174,7 +223,7 @@ TEST(Networks, RefuseWhatCannotBe) {
   EXPECT_EQ(complaint({.name = "resnet"}), "unknown network 'resnet'; did you mean 'resnet9'?");
   EXPECT_EQ(complaint({.name = "transformer"}),
             "unknown network 'transformer'; known: mlp, lenet5, lenet5-classic, convnet, "
-            "convnet-bn, resnet9");
+            "convnet-bn, resnet9, small-98, small-99");
   EXPECT_NE(complaint({.name = "mlp", .channels = 0}), "");
   EXPECT_NE(complaint({.name = "mlp.net"}), "");  // it has no definition
   EXPECT_NE(complaint({.name = "mlp", .definition = "linear classes"}), "");

@@ -20,9 +20,10 @@ TEST(Recipes, AreValidAndNameTheirNetwork) {
     EXPECT_GT(make_network(config.network)->parameter_count(), 0) << info.name;
     EXPECT_FALSE(config.limit_train) << info.name;
   }
-  EXPECT_TRUE(test::throws(ErrorKind::usage,
-                           "unknown recipe 'slow'; known: fast, accurate, photographs",
-                           [] { recipe_config("slow"); }));
+  EXPECT_TRUE(
+      test::throws(ErrorKind::usage,
+                   "unknown recipe 'slow'; known: fast, accurate, photographs, small-98, small-99",
+                   [] { recipe_config("slow"); }));
 }
 
 // models/README.md has what they reached together; neither gains alone.
