@@ -161,8 +161,9 @@ def kernel_table(results, newer, wanted):
              "| family | problem | fastest rung | its rate | yardstick | its rate | ratio |",
              "|---|---|---|---|---|---|---|"]
     for (family, problem, arithmetic), rows in groups.items():
-        # Whoever asks for tf32 may be given fp32.
-        own = rows + (groups.get((family, problem, "fp32"), []) if arithmetic == "tf32" else [])
+        # Whoever asks for tf32 may be given fp32, and who asks for bf16 either.
+        own = rows + [row for more in {"tf32": ["fp32"], "bf16": ["fp32", "tf32"]}.get(arithmetic, [])
+                      for row in groups.get((family, problem, more), [])]
         best = {peer: min((row for row in found if row["yardstick"] == peer), key=lambda row: row["seconds"], default=None)
                 for peer, found in ((False, own), (True, rows))}
         if best[False] is None or best[True] is None:
