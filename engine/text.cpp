@@ -116,6 +116,11 @@ bool is_formula(std::string_view text) {
 
 }  // namespace
 
+std::string_view without_byte_order_mark(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  return text;
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const Character one = first_of(text);

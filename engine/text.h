@@ -19,6 +19,9 @@ namespace weft {
 
 bool is_utf8(std::string_view text);
 
+// The text behind the mark U+FEFF, by which editors on Windows say that a file is UTF-8.
+std::string_view without_byte_order_mark(std::string_view text);
+
 // What printable() passes besides text.
 struct Kept {
   bool lines = false;  // \n stays, and \r\n becomes \n

@@ -19,11 +19,6 @@ bool is_blank_line(std::string_view line) {
   return std::all_of(line.begin(), line.end(), is_blank);
 }
 
-std::string_view without_mark(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  return text;
-}
-
 // Does a line begin with #, and is no row, whose label may begin with it? Then it is a comment.
 bool is_comment(std::string_view line, std::size_t fields, char delimiter) {
   return line.starts_with('#') && fields_of(line, delimiter).size() != fields;
@@ -36,7 +31,7 @@ std::string first_of(TableText& text, std::int64_t& line, const std::string& whe
   while (is_blank_line(first)) {
     const std::optional<std::string_view> next = text.next();
     if (!next) throw Error(ErrorKind::data, str(where, ": an empty table"));
-    first = line == 0 ? without_mark(*next) : *next;
+    first = line == 0 ? without_byte_order_mark(*next) : *next;
     ++line;
     if (!first.starts_with('#')) continue;
     const std::vector<std::string> behind = text.sample();

@@ -5,7 +5,9 @@
 
 #include "host_cuda/language/macros_hidden.inc"
 
+#include <ctype.h>
 #include <cuda_runtime.h>
+#include <limits.h>
 
 #include "lab/api/device.h"
 #include "lab/api/graphs.h"

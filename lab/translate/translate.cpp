@@ -49,7 +49,11 @@ std::string read(const fs::path& path) {
   if (!file || !(text << file.rdbuf())) {
     fail(path, fs::exists(path) ? "cannot be read" : "no such file");
   }
-  return std::move(text).str();
+  const std::string read = std::move(text).str();
+  if (read.starts_with("\xff\xfe") || read.starts_with("\xfe\xff")) {
+    fail(path, "is in UTF-16, which compilers do not read: save it as UTF-8");
+  }
+  return std::string(without_byte_order_mark(read));
 }
 
 // The sources that are reached from the program by includes of its own headers.

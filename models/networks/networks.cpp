@@ -214,6 +214,7 @@ NetworkOptions read_network(const std::filesystem::path& file) {
   options.name = file.filename().string();
   options.definition.resize(input.size());
   input.read(std::as_writable_bytes(std::span(options.definition)), 0);
+  options.definition = without_byte_order_mark(std::string(options.definition));
   parse_network(options.definition, file.string());
   check_name(options);
   return options;

@@ -55,7 +55,7 @@ TEST_F(NetworkFiles, TrainEvaluatePredictAndResume) {
 TEST_F(NetworkFiles, GiveTheBitsOfTheBuiltInNetworkThatTheyCopy) {
   const Outcome definition = weft({"inspect", "lenet5", "--definition"});
   ASSERT_EQ(definition.exit_code, 0) << definition.err;
-  write("copy.net", definition.out);
+  write("copy.net", "\xef\xbb\xbf" + definition.out);  // as an editor on Windows writes it
   const std::vector<std::string> rest = {"--limit-train", "300",    "--epochs", "1",
                                          "--dataset",     "digits", "--device", "cpu",
                                          "--progress",    "off"};

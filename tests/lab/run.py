@@ -26,6 +26,11 @@ CASES = {
     "out_of_bounds": (KERNEL + "int main() { int* p; cudaMalloc(&p, 40);\n k<<<1, 32>>>(p);\n}\n", [], 1,
                       "out of bounds: kernel k, block (0, 0, 0), thread (10, 0, 0), after 0 barriers writes "
                       "4 bytes at byte 0 past the end of a device allocation of 40 bytes, at case.cu:1"),
+    "byte_order_mark": ("\ufeff#include <cstdio>\r\n__global__ void k() {}\r\nint main() { k<<<1, 1>>>(); printf(\"it ran\\n\"); }\r\n",
+                        [], 0, "it ran"),
+    "utf_16": ("\ufeffint main() {}\n".encode("utf-16-le"), [], 3, "case.cu: is in UTF-16, which compilers do not read"),
+    "headers_of_nvcc": ("__global__ void k(int* p) { *p = INT_MAX; }\nint main() { return isdigit('7') != 0 && ULONG_MAX > CHAR_BIT; }\n",
+                        [], 1, ""),
     "race": ("__global__ void k() {\n __shared__ int s;\n s = threadIdx.x;\n}\n"
              "int main() { k<<<1, 32>>>(); }\n", [], 1, "writes shared s at byte 0 at case.cu:3"),
     "race_in_a_template": ("template <int N> __global__ void k(int x) {\n __shared__ int s[N];\n"
@@ -306,7 +311,7 @@ class Runner:
         source, words, code, piece = CASES[name]
         where = self.folder / name
         where.mkdir()
-        (where / "case.cu").write_text(source)
+        (where / "case.cu").write_bytes(source if isinstance(source, bytes) else source.encode())
         words = ["case.cu" if word == "FILE" else word for word in words]
         if "case.cu" not in words:
             words = [*words, "case.cu"]
