@@ -88,6 +88,13 @@ template <class Function>
 struct As {
   Function* operator()(Function* kernel) const { return kernel; }
 };
+// The kernel of a name that only one has.
+struct TheOnlyOne {
+  template <class... Parameters>
+  auto operator()(void (*kernel)(Parameters...)) const {
+    return kernel;
+  }
+};
 template <class...>
 struct Types {};
 
@@ -161,6 +168,15 @@ auto launching(const char* name, Function function, Find find) {
   return Kernel([=](const Configuration& at) {
     return DeducedLaunch<Function, Find>(name, function, find, at);
   });
+}
+// The same of a name that may be one kernel, declared in two spellings, or several.
+template <class Function, class Find>
+auto launching_one(const char* name, Function function, Find find) {
+  if constexpr (std::is_invocable_v<Find, TheOnlyOne>) {
+    return launching(find(TheOnlyOne()));
+  } else {
+    return launching(name, function, find);
+  }
 }
 
 }  // namespace weft::host_cuda::lab

@@ -49,11 +49,10 @@ void collect_kernels(const TokenView& code, KernelNames& names) {
       deduces = deduces || code.is(back, "template");
     }
     const std::string name(code.text(at));
-    const bool has_body = code.is(code.behind_bracket(at + 1), "{");
-    const std::string types = has_body ? types_of_parameters(code, at + 1) : "";
-    // The same kernel twice stands in two branches of an #if, and is called through a pointer.
-    const bool overloaded = has_body && names.defined.emplace(name, types).first->second != types;
-    (deduces || overloaded ? names.templates : names.plain).insert(name);
+    // The same kernel twice was declared before, or stands in two branches of an #if.
+    const std::string types = types_of_parameters(code, at + 1);
+    if (names.types.emplace(name, types).first->second != types) names.overloaded.insert(name);
+    (deduces ? names.templates : names.plain).insert(name);
   }
 }
 

@@ -175,10 +175,13 @@ class Rewriter {
       }
     }
     const std::string_view kernel = between(begin, i);
-    const bool deduces = kernels_.templates.contains(code_.text(name)) ||
+    const bool is_one_of_several = !kernels_.templates.contains(code_.text(name)) &&
+                                   kernels_.overloaded.contains(code_.text(name));
+    const bool deduces = is_one_of_several || kernels_.templates.contains(code_.text(name)) ||
                          (kernels_.plain.contains(code_.text(name)) &&
                           kernels_.functions.contains(code_.text(name)));
-    insert(begin_of(begin), std::string(kLab) + "launching(" +
+    insert(begin_of(begin), std::string(kLab) +
+                                (is_one_of_several ? "launching_one(" : "launching(") +
                                 (deduces ? quoted(kernel) + ", [](auto&... weft_a) { " : ""));
     const std::string found = "(weft_a...); }, [](auto weft_as) -> decltype(weft_as(" +
                               std::string(kernel) + ")) { return weft_as(" + std::string(kernel) +

@@ -24,7 +24,8 @@ struct Edit {
 // kernels whose name a function of the host has, too.
 struct KernelNames {
   std::set<std::string, std::less<>> plain, templates, functions;
-  std::map<std::string, std::string> defined;  // seen with a body: the types of its parameters
+  std::set<std::string, std::less<>> overloaded;  // or declared twice in two spellings
+  std::map<std::string, std::string> types;       // of the parameters where it was seen first
 };
 void collect_kernels(const TokenView& code, KernelNames& names);
 

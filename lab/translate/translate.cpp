@@ -10,6 +10,7 @@
 #include "engine/error.h"
 #include "engine/text.h"
 #include "lab/translate/host_calls.h"
+#include "lab/translate/main_function.h"
 #include "lab/translate/rewrite.h"
 #include "lab/translate/unsupported.h"
 
@@ -117,6 +118,7 @@ std::string translated(const Source& source, const KernelNames& kernels) {
   if (!rewriting.refusals.empty()) {
     refuse(source, rewriting.refusals.front().line, rewriting.refusals.front().reason);
   }
+  complete_returns_of_main({source.text, source.tokens.code}, rewriting);
   for (std::size_t i = 0; i < source.included.size(); ++i) {
     const Include& include = source.tokens.includes[i];
     const std::string reason = why_unsupported_header(include.name);
@@ -135,15 +137,6 @@ std::string translated(const Source& source, const KernelNames& kernels) {
   }
   return fmt::format("#line 1 \"{}\"\n{}\n", escaped(source.path.string()),
                      applied(source.text, std::move(rewriting.edits)));
-}
-
-bool has_main(const Source& source) {
-  const TokenView code(source.text, source.tokens.code);
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    const bool member = i > 0 && one_of(code.text(i - 1), {".", "->", "::"});
-    if (code.is(i, "main") && code.is(i + 1, "(") && !member) return true;
-  }
-  return false;
 }
 
 // Behind the statement at `at`.
@@ -203,7 +196,7 @@ Translation translate(const std::vector<fs::path>& program,
   bool returns = false;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const Source& source = sources[i];
-    result.has_main = result.has_main || has_main(source);
+    result.has_main = result.has_main || has_main({source.text, source.tokens.code});
     result.has_openmp = result.has_openmp || has_openmp(source);
     returns = returns || returns_from_openmp(source);
     if (!host_calls[i].empty()) {

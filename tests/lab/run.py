@@ -29,6 +29,15 @@ CASES = {
     "byte_order_mark": ("\ufeff#include <cstdio>\r\n__global__ void k() {}\r\nint main() { k<<<1, 1>>>(); printf(\"it ran\\n\"); }\r\n",
                         [], 0, "it ran"),
     "utf_16": ("\ufeffint main() {}\n".encode("utf-16-le"), [], 3, "case.cu: is in UTF-16, which compilers do not read"),
+    "overloaded_kernels": ("#include <cstdio>\n__global__ void add(float, int);\n__global__ void add(float* p, int n) { *p += n; }\n"
+                           "__global__ void two(int* p, int n) { *p = n; }\n__global__ void two(int* p, float n) { *p = 2 * n; }\n"
+                           "__global__ void skip(int*, unsigned);\n__global__ void skip(int* p, unsigned int n) { if (p) *p = n; }\n"
+                           "int main() { float* f; int* p; cudaMallocManaged(&f, 4); cudaMallocManaged(&p, 4); *f = 1;\n"
+                           " add<<<1, 1>>>(f, 4); two<<<1, 1>>>(p, 3.0f); skip<<<1, 1>>>(0, 9); cudaDeviceSynchronize();\n"
+                           ' printf("%g %d\\n", *f, *p); two<<<1, 1>>>(p, 3); cudaDeviceSynchronize(); printf("%d\\n", *p); }\n',
+                           [], 0, "5 6\n3\n"),
+    "main_returns_nothing": ("#include <cstdio>\nint main(int n, char** all) {\n auto say = [&](int k) { if (k > 1) return; printf(\"%d\\n\", k); };\n"
+                             " struct S { void f() { return; } } s; s.f(); say(n); if (all[n - 1][0]) return;\n return 3;\n}\n", [], 0, "1\n"),
     "headers_of_nvcc": ("__global__ void k(int* p) { *p = INT_MAX; }\nint main() { return isdigit('7') != 0 && ULONG_MAX > CHAR_BIT; }\n",
                         [], 1, ""),
     "race": ("__global__ void k() {\n __shared__ int s;\n s = threadIdx.x;\n}\n"
