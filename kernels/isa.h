@@ -49,6 +49,7 @@ std::string_view name_of(Isa isa);
   extern const Type name;                  \
   }                                        \
   inline const Type& select_##name() {     \
+    static_cast<void>(cpu_isa());          \
     return baseline::name;                 \
   }
 #endif
