@@ -13,6 +13,7 @@
 #include "engine/error.h"
 #include "engine/text.h"
 #include "lab/compile/cache.h"
+#include "lab/compile/nearby.h"
 #include "lab/compile/process.h"
 #include "lab/translate/translate.h"
 
@@ -121,8 +122,15 @@ Job prepared(const Toolchain& tools, const fs::path& cache, const SourceFile& so
   std::vector<std::string> command = job.command("-c");
   command.push_back("-w");
   run_tool(command);
-  throw Error(ErrorKind::usage,
-              fmt::format("{} does not compile", printable(job.source.path.string())));
+  std::string what = printable(job.source.path.string()) + " does not compile";
+  for (const std::string& header : job.translation.missing) {
+    const fs::path folder = nearby_folder_with(header, job.source.path.parent_path());
+    if (folder.empty()) continue;
+    what += fmt::format("; {} is in {}: add -I {}", printable(header), printable(folder.string()),
+                        shell_word(folder.string()));
+    break;
+  }
+  throw Error(ErrorKind::usage, what);
 }
 
 // Takes what was compiled into the cache, where another process may have been faster.

@@ -202,6 +202,10 @@ Translation translate(const std::vector<fs::path>& program,
     if (!host_calls[i].empty()) {
       refuse(source, host_calls[i].front().line, host_calls[i].front().reason);
     }
+    for (std::size_t k = 0; k < source.included.size(); ++k) {
+      const Include& include = source.tokens.includes[k];
+      if (source.included[k] == kNone && include.quoted) result.missing.push_back(include.name);
+    }
     result.files.push_back({source.path, translated(source, kernels)});
   }
   result.has_openmp = result.has_openmp && !returns;

@@ -16,6 +16,7 @@ struct TranslatedFile {
 
 struct Translation {
   std::vector<TranslatedFile> files;
+  std::vector<std::string> missing;  // headers in quotes that are in none of the folders
   bool has_main = false, has_openmp = false;
 };
 

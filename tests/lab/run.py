@@ -426,10 +426,16 @@ def several(runner: Runner) -> str:
     (where / "d.cu").write_text('#include <own.cuh>\nextern "C" void run(int* h) { int* p; cudaMalloc(&p, 4);\n'
                                 " cudaMemcpy(p, h, 4, cudaMemcpyHostToDevice); add<<<1, 1, 4>>>(p, 2);\n"
                                 " cudaMemcpy(h, p, 4, cudaMemcpyDeviceToHost); }\n")
+    (where / "apart/src").mkdir(parents=True)
+    (where / "apart/common").mkdir()
+    (where / "apart/common/far.cuh").write_text("__global__ void far() {}\n")
+    (where / "apart/src/e.cu").write_text('#include "far.cuh"\nint main() { far<<<1, 1>>>(); }\n')
     (where / "main.c").write_text("#include <stdio.h>\n#include <stdlib.h>\nvoid run(int* out);\nint main(void) {\n"
                                   ' int* class = malloc(4); *class = 40; run(class); printf("%d\\n", *class); return 0; }\n')
     for words, code, piece in ((["a.cu", "b.cu", "6", "x"], 0, "7 x\n"), (["-I", "include", "d.cu", "main.c"], 0, "42\n"), (["a.cu", "b.cu", "--", "6", "y.cu"], 0, "7 y.cu\n"),
-                               (["a.cu", "b.cu", "32", "x"], 1, "at b.cu:4"), (["a.cu", "c.cu", "6"], 3, "c.cu: no such file")):
+                               (["a.cu", "b.cu", "32", "x"], 1, "at b.cu:4"), (["a.cu", "c.cu", "6"], 3, "c.cu: no such file"),
+                               (["apart/src/e.cu"], 2, "e.cu does not compile; far.cuh is in apart/common: add -I apart/common\n"),
+                               (["-I", "apart/common", "apart/src/e.cu"], 0, "")):
         done = runner.run(words, where)
         if done.returncode != code or piece not in done.stdout + done.stderr:
             return f"several, {words}: expected {code} and '{piece}', found {done.returncode}:\n{done.stdout}{done.stderr}"
