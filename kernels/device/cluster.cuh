@@ -41,21 +41,23 @@ __device__ __forceinline__ T* cluster_shared(T* shared, int rank) {
 #endif
 }
 
-// Shared memory of one cluster_gather() or cluster_reduce(): a value of every warp of the cluster.
+// Shared memory of one cluster_reduce(): the result of every warp of the cluster.
 template <class T, int kThreads, int kBlocks>
 struct ClusterReduceStorage {
   T warp[kThreads / kWarpSize * kBlocks];
 };
 
 // All threads of the cluster must call it, after cluster_wait() and with storage that no earlier
-// call has used. Each warp sends its value, which all its lanes have, to every block, so one
-// barrier is enough. Then storage.warp has the values of all.
-template <int kThreads, int kBlocks, class T>
-__device__ __forceinline__ void cluster_gather(
-    const T& value, ClusterReduceStorage<T, kThreads, kBlocks>& storage) {
+// call has used. Each warp sends its result to every block, so one barrier is enough. The result
+// is valid, with the same bits, in all threads; op must be commutative.
+template <int kThreads, int kBlocks, class T, class Op>
+__device__ __forceinline__ T cluster_reduce(T value, Op op,
+                                            ClusterReduceStorage<T, kThreads, kBlocks>& storage) {
+  constexpr int kWarps = kThreads / kWarpSize, kAll = kWarps * kBlocks;
+  static_assert(kThreads % kWarpSize == 0 && kAll % kWarpSize == 0, "each lane reads kAll / 32");
   static_assert(kBlocks <= kWarpSize, "a lane sends to one block");
+  value = warp_reduce(value, op);
 #if __CUDA_ARCH__ >= 900
-  constexpr int kWarps = kThreads / kWarpSize;
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
   const auto cluster = cooperative_groups::this_cluster();
@@ -63,26 +65,15 @@ __device__ __forceinline__ void cluster_gather(
     T* there = cluster.map_shared_rank(storage.warp, lane);
     there[cluster_block<kBlocks>() * kWarps + warp] = value;
   }
-  cluster.sync();  // every warp has sent its value before any thread reads
-#else
-  static_cast<void>(value);
-  static_cast<void>(storage);
-#endif
-}
-
-// The same for a reduction over all threads, whose result is valid, with the same bits, in all of
-// them; op must be commutative.
-template <int kThreads, int kBlocks, class T, class Op>
-__device__ __forceinline__ T cluster_reduce(T value, Op op,
-                                            ClusterReduceStorage<T, kThreads, kBlocks>& storage) {
-  constexpr int kAll = kThreads / kWarpSize * kBlocks;
-  static_assert(kThreads % kWarpSize == 0 && kAll % kWarpSize == 0, "each lane reads kAll / 32");
-  cluster_gather<kThreads, kBlocks>(warp_reduce(value, op), storage);
-  const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
+  cluster.sync();  // every warp has sent its result before any thread reads
   value = storage.warp[lane];
 #pragma unroll
   for (int i = kWarpSize; i < kAll; i += kWarpSize) value = op(value, storage.warp[i + lane]);
-  return warp_reduce(value, op);
+  value = warp_reduce(value, op);
+#else
+  (void)storage;
+#endif
+  return value;
 }
 
 }  // namespace weft::kernels::device

@@ -15,7 +15,6 @@
 #include <climits>
 #include <cstdint>
 
-#include "kernels/device/warp.cuh"
 #include "kernels/softmax/parts/target.cuh"
 
 namespace weft::kernels::cuda {
@@ -77,54 +76,6 @@ __device__ __forceinline__ void forward_row(float* y, const float* x, int cols, 
   for (int k = 0; k < kPerThread; ++k) {
     const int c = group.rank() + k * group.size();
     if (c < cols) y[c] = values[k] * inverse;
-  }
-}
-
-// What a warp knows of its columns: the largest value, and the sum of exp(value - max).
-struct Share {
-  float max, sum;
-};
-
-// exp(max - m) / s, with the row's maximum m and its sum s of exp(value - m), which the shares
-// tell.
-template <int kShares>
-__device__ __forceinline__ float factor_of(float max, const Share (&shares)[kShares]) {
-  const int lane = static_cast<int>(threadIdx.x) % device::kWarpSize;
-  float row_max = -INFINITY, sum = 0.0f;
-#pragma unroll
-  for (int i = lane; i < kShares; i += device::kWarpSize) row_max = fmaxf(row_max, shares[i].max);
-  row_max = device::warp_reduce(row_max, device::MaxNumber());
-#pragma unroll
-  for (int i = lane; i < kShares; i += device::kWarpSize) {
-    sum += shares[i].sum * expf(shares[i].max - row_max);
-  }
-  return expf(max - row_max) / device::warp_reduce(sum, device::Add());
-}
-
-// The same as forward_row() for a group of several warps, whose gather(Share) gives the shares of
-// all of them. A warp takes exponentials beside its own maximum, so the group waits once and not
-// twice. Without numbers, as past the end of the row, 0 stands for that: -inf - -inf is NaN.
-template <int kPerThread, class Group>
-__device__ __forceinline__ void forward_row_at_once(float* y, const float* x, int cols,
-                                                    Group& group) {
-  float values[kPerThread];
-  load_row(values, x, cols, -INFINITY, group);
-  float max = values[0], sum = 0.0f;
-#pragma unroll
-  for (int k = 1; k < kPerThread; ++k) max = fmaxf(max, values[k]);
-  max = device::warp_reduce(max, device::MaxNumber());
-  const float beside = max == -INFINITY ? 0.0f : max;
-#pragma unroll
-  for (int k = 0; k < kPerThread; ++k) {
-    values[k] = expf(values[k] - beside);
-    sum += values[k];
-  }
-  sum = device::warp_reduce(sum, device::Add());
-  const float factor = factor_of(max, group.gather({max, sum}));
-#pragma unroll
-  for (int k = 0; k < kPerThread; ++k) {
-    const int c = group.rank() + k * group.size();
-    if (c < cols) y[c] = values[k] * factor;
   }
 }
 

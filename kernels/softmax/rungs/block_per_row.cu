@@ -24,7 +24,6 @@ class Block {
   struct Storage {
     device::BlockReduceStorage<float, kThreads> values;
     device::BlockReduceStorage<int, kThreads> columns;
-    Share shares[kThreads / device::kWarpSize];
   };
   __device__ explicit Block(Storage& storage) : storage_(storage) {}
 
@@ -40,13 +39,6 @@ class Block {
     return device::block_reduce<kThreads>(value, device::MinInt(), storage_.columns);
   }
 
-  __device__ const auto& gather(const Share& share) {
-    constexpr unsigned kLane = device::kWarpSize;
-    if (threadIdx.x % kLane == 0) storage_.shares[threadIdx.x / kLane] = share;
-    __syncthreads();
-    return storage_.shares;
-  }
-
  private:
   Storage& storage_;
 };
@@ -57,7 +49,7 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ typename Block<kThreads>::Storage storage;
   Block<kThreads> block(storage);
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * cols;
-  forward_row_at_once<kPerThread>(y + first, x + first, cols, block);
+  forward_row<kPerThread>(y + first, x + first, cols, block);
 }
 
 template <int kThreads>

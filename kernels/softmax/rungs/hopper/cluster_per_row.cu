@@ -27,7 +27,6 @@ class Cluster {
   struct Storage {
     device::ClusterReduceStorage<float, kThreads, kBlocks> max, sum;
     device::ClusterReduceStorage<int, kThreads, kBlocks> lowest;
-    device::ClusterReduceStorage<Share, kThreads, kBlocks> shares;
   };
   // Loads may start before the other blocks do.
   __device__ explicit Cluster(Storage& storage) : storage_(storage) { device::cluster_arrive(); }
@@ -49,12 +48,6 @@ class Cluster {
     return device::cluster_reduce<kThreads, kBlocks>(value, device::MinInt(), storage_.lowest);
   }
 
-  __device__ const auto& gather(const Share& share) {
-    wait_for_start();
-    device::cluster_gather<kThreads, kBlocks>(share, storage_.shares);
-    return storage_.shares.warp;
-  }
-
  private:
   __device__ __forceinline__ void wait_for_start() {
     if (!started_) device::cluster_wait();
@@ -66,12 +59,12 @@ class Cluster {
 };
 
 template <int kThreads, int kBlocks>
-__global__ void __launch_bounds__(kThreads, 1536 / kThreads)
+__global__ void __launch_bounds__(kThreads)
     forward_kernel(float* __restrict__ y, const float* __restrict__ x, int cols) {
   __shared__ typename Cluster<kThreads, kBlocks>::Storage storage;
   Cluster<kThreads, kBlocks> cluster(storage);
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x / kBlocks) * cols;
-  forward_row_at_once<kPerThread>(y + first, x + first, cols, cluster);
+  forward_row<kPerThread>(y + first, x + first, cols, cluster);
 }
 
 template <int kThreads, int kBlocks>
