@@ -29,6 +29,7 @@ CHECKED = ("80", "90a")  # architectures; others are not looked at
 # draws of distorted images call.
 LOCAL = {
     "batch/rungs/gather.cu": 32,
+    "batch_norm/rungs/split.cu": 8,
     "conv_relu_pool/rungs/gather.cu": 16,
     "networks/cnn/rungs/resident_weights.cu": 32,
     "networks/cnn/rungs/persistent.cu": 32,

@@ -17,6 +17,11 @@ std::size_t split_bytes(const BatchNormDims& dims) {
   return static_cast<std::size_t>(batch_norm_parts(dims) * dims.c) * sizeof(Moments);
 }
 
+bool split_fits(const BatchNormDims& dims) {
+  constexpr std::int64_t kMostChannels = 65535;  // of a grid's second axis
+  return dims.c <= kMostChannels && dims.n * dims.inner <= INT32_MAX;
+}
+
 }  // namespace
 
 namespace cuda {
@@ -47,7 +52,7 @@ struct BatchNormRow {
   std::string takes(const Problem& problem, Device) const {
     const BatchNormDims& d = problem.dims;
     if (problem.over_ranks && !moments) return "it has no sums over ranks";
-    if (splits && !batch_norm_splits(d)) {
+    if (splits && !split_fits(d)) {
       return str("it takes less than 2^31 values in each of at most 65535 channels, found shape (",
                  d.n, ", ", d.c, ", ", d.inner, ")");
     }
@@ -106,7 +111,7 @@ Choice automatic(const Problem& problem, Device device) {
   if (cluster && takes("cluster_per_channel", problem, device)) {
     return {"cluster_per_channel", "a cluster holds a channel, and the L2 cache not the array"};
   }
-  const bool split = device.is_cuda() && batch_norm_splits(d) && batch_norm_parts(d) > 1 &&
+  const bool split = device.is_cuda() && split_fits(d) && batch_norm_parts(d) > 1 &&
                      problem.workspace.bytes >= split_bytes(d);
   if (split) return {"split", "a block per channel would leave multiprocessors idle"};
   return {"two_pass", "a thread or a block has all of a channel"};
@@ -203,8 +208,7 @@ void batch_norm_inference(float* y, const float* x, const float* running_mean,
 
 std::size_t batch_norm_workspace_bytes(const BatchNormDims& dims, Device device) {
   static_cast<void>(check_dims("batch_norm_workspace_bytes", dims));
-  if (device.is_cpu() || !batch_norm_splits(dims))
-    return 0;  // a thread or block has all of a channel
+  if (device.is_cpu() || !split_fits(dims)) return 0;  // a thread or block has all of a channel
   return split_bytes(dims);
 }
 

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <type_traits>
 
-#include "engine/launch.h"
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/device/fast_divide.cuh"
 #include "kernels/device/vector.cuh"
@@ -45,16 +43,11 @@ struct Unit {
   float lane[kWidth];
 };
 
-// kAligned: x is known to be aligned to a unit.
-template <int kWidth, bool kAligned = false>
+template <int kWidth>
 __device__ __forceinline__ Unit<kWidth> load(const float* x, std::int64_t offset,
                                              const Split& split) {
   Unit<kWidth> unit;
-  if constexpr (kWidth == 4 && kAligned) {
-    const auto values = *reinterpret_cast<const device::Float4*>(x + offset);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) unit.lane[i] = values.lane[i];
-  } else if constexpr (kWidth == 4) {
+  if constexpr (kWidth == 4) {
     const device::Float4 values = device::load4(x, offset, split.elements);
 #pragma unroll
     for (int i = 0; i < 4; ++i) unit.lane[i] = values.lane[i];
@@ -64,13 +57,10 @@ __device__ __forceinline__ Unit<kWidth> load(const float* x, std::int64_t offset
   return unit;
 }
 
-template <int kWidth, bool kAligned = false>
+template <int kWidth>
 __device__ __forceinline__ void store(float* y, std::int64_t offset, const Split& split,
                                       const Unit<kWidth>& unit) {
-  if constexpr (kWidth == 4 && kAligned) {
-    *reinterpret_cast<device::Float4*>(y + offset) = {unit.lane[0], unit.lane[1], unit.lane[2],
-                                                      unit.lane[3]};
-  } else if constexpr (kWidth == 4) {
+  if constexpr (kWidth == 4) {
     device::store4(y, offset, split.elements,
                    {unit.lane[0], unit.lane[1], unit.lane[2], unit.lane[3]});
   } else {
@@ -89,39 +79,6 @@ __device__ __forceinline__ void walk(const Split& split, const Visit& visit) {
   }
 }
 
-// The same as use(offset, load(offset)). kAhead loads are in flight before the first of them is
-// used: a store between two loads, or a branch, would make the second wait.
-template <int kWidth, int kThreads, int kAhead, class Load, class Use>
-__device__ __forceinline__ void walk_ahead(const Split& split, const Load& load, const Use& use) {
-  const int first = split.first(), count = split.end() - first;
-  for (int place = static_cast<int>(threadIdx.x); place < count; place += kAhead * kThreads) {
-    decltype(load(std::int64_t{})) values[kAhead];
-    std::int64_t offsets[kAhead];
-#pragma unroll
-    for (int k = 0; k < kAhead; ++k) {
-      offsets[k] = offset_of<kWidth>(split, first + place + k * kThreads);
-      if (place + k * kThreads < count) values[k] = load(offsets[k]);
-    }
-#pragma unroll
-    for (int k = 0; k < kAhead; ++k) {
-      if (place + k * kThreads < count) use(offsets[k], values[k]);
-    }
-  }
-}
-
-// y = (x - average) factor + shift
-template <int kWidth, bool kAligned, int kThreads>
-__device__ __forceinline__ void write_normalised(float* __restrict__ y, const float* __restrict__ x,
-                                                 const Split& split, float average, float factor,
-                                                 float shift) {
-  const auto of_x = [&](std::int64_t offset) { return load<kWidth, kAligned>(x, offset, split); };
-  walk_ahead<kWidth, kThreads, 4>(split, of_x, [&](std::int64_t offset, Unit<kWidth> values) {
-#pragma unroll
-    for (int i = 0; i < kWidth; ++i) values.lane[i] = (values.lane[i] - average) * factor + shift;
-    store<kWidth, kAligned>(y, offset, split, values);
-  });
-}
-
 // What the gradient of a channel's values is made of.
 struct ChannelGradient {
   float average, scale, factor;  // mean, inv_std, gamma inv_std
@@ -129,7 +86,7 @@ struct ChannelGradient {
 };
 
 // dx (+)= factor (dy - mean_dy - xhat mean_hat), or 0 under the mask where x is not above 0.
-template <int kWidth, bool kAligned = false>
+template <int kWidth>
 __device__ __forceinline__ void write_gradient(float* dx, std::int64_t offset, const Split& split,
                                                Unit<kWidth> gradient, const Unit<kWidth>& x,
                                                const ChannelGradient& of, bool add, bool mask) {
@@ -140,11 +97,11 @@ __device__ __forceinline__ void write_gradient(float* dx, std::int64_t offset, c
     gradient.lane[i] = mask && !(x.lane[i] > 0.0f) ? 0.0f : value;
   }
   if (add) {
-    const auto before = load<kWidth, kAligned>(dx, offset, split);
+    const Unit<kWidth> before = load<kWidth>(dx, offset, split);
 #pragma unroll
     for (int i = 0; i < kWidth; ++i) gradient.lane[i] += before.lane[i];
   }
-  store<kWidth, kAligned>(dx, offset, split, gradient);
+  store(dx, offset, split, gradient);
 }
 
 // Calls run(integral_constant<int, kWidth>) with the widest units that no row cuts.
@@ -152,25 +109,6 @@ template <class Run>
 void with_width(const BatchNormDims& dims, const Run& run) {
   if (dims.inner % 4 == 0) return run(std::integral_constant<int, 4>());
   run(std::integral_constant<int, 1>());
-}
-
-inline bool are_aligned(std::initializer_list<const void*> arrays) {
-  return std::ranges::all_of(arrays,
-                             [](const void* array) { return device::is_aligned(array, 16); });
-}
-
-// Calls run(integral_constant<int, kWidth>, bool_constant<kAligned>, split, launch), for blocks of
-// kThreads of which `parts` share a channel.
-template <int kThreads, class Run>
-void with_split(const BatchNormDims& dims, std::int64_t parts, bool aligned, const Stream& stream,
-                const Run& run) {
-  with_width(dims, [&](auto width) {
-    const Split split(dims, width, parts);
-    const dim3 grid(blocks_for(split.units, split.part_units), blocks_for(dims.c, 1));
-    const Launch config{grid, kThreads, 0, stream};
-    if (aligned || width == 1) return run(width, std::true_type(), split, config);
-    if constexpr (width == 4) run(width, std::false_type(), split, config);
-  });
 }
 
 }  // namespace weft::kernels::cuda

@@ -12,12 +12,6 @@ struct GradientSums {
   double dy, dy_hat;
 };
 
-// Can blocks share a channel?
-inline bool batch_norm_splits(const BatchNormDims& dims) {
-  constexpr std::int64_t kMostChannels = 65535;  // of a grid's second axis
-  return dims.c <= kMostChannels && dims.n * dims.inner <= INT32_MAX;
-}
-
 // Parts of a channel: enough blocks in all for two waves on the largest GPUs, none with less work
 // than a launch costs.
 inline std::int64_t batch_norm_parts(const BatchNormDims& dims) {

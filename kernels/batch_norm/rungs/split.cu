@@ -28,7 +28,7 @@ __device__ __forceinline__ double block_sum(float value, Storage& storage) {
   return device::block_reduce<kThreads>(static_cast<double>(value), device::Add(), storage);
 }
 
-template <int kWidth, bool kAligned>
+template <int kWidth>
 __global__ void __launch_bounds__(kThreads)
     moments_kernel(Moments* __restrict__ parts, const float* __restrict__ x, Split split) {
   __shared__ Storage storage;
@@ -38,8 +38,8 @@ __global__ void __launch_bounds__(kThreads)
   const float pilot = static_cast<float>(block_sum(sample, storage) / min(units, kThreads));
 
   float sum = 0.0f, squares = 0.0f;
-  const auto of_x = [&](std::int64_t offset) { return load<kWidth, kAligned>(x, offset, split); };
-  walk_ahead<kWidth, kThreads, 4>(split, of_x, [&](std::int64_t, const Unit<kWidth>& values) {
+  walk<kWidth, kThreads>(split, [&](std::int64_t offset, int) {
+    const Unit<kWidth> values = load<kWidth>(x, offset, split);
 #pragma unroll
     for (int i = 0; i < kWidth; ++i) {
       const float centred = values.lane[i] - pilot;
@@ -72,7 +72,7 @@ __device__ __forceinline__ double sum_of_parts(const Part* parts, const Value& v
   return sum_of_parts(parts, blockIdx.y, gridDim.x, value);
 }
 
-template <int kWidth, bool kAligned>
+template <int kWidth>
 __global__ void __launch_bounds__(kThreads)
     normalize_kernel(float* __restrict__ y, float* __restrict__ mean, float* __restrict__ inv_std,
                      float* __restrict__ running_mean, float* __restrict__ running_var,
@@ -94,21 +94,16 @@ __global__ void __launch_bounds__(kThreads)
     const float unbiased = static_cast<float>(squares / (count - 1.0));
     device::update_running(running_mean, running_var, c, average, unbiased, momentum);
   }
-  write_normalised<kWidth, kAligned, kThreads>(y, x, split, average, gamma[c] * scale, beta[c]);
+  const float factor = gamma[c] * scale, shift = beta[c];
+  walk<kWidth, kThreads>(split, [&](std::int64_t offset, int) {
+    Unit<kWidth> values = load<kWidth>(x, offset, split);
+#pragma unroll
+    for (int i = 0; i < kWidth; ++i) values.lane[i] = (values.lane[i] - average) * factor + shift;
+    store(y, offset, split, values);
+  });
 }
 
 template <int kWidth>
-struct Pair {
-  Unit<kWidth> dy, x;
-};
-template <int kWidth, bool kAligned>
-__device__ __forceinline__ auto pairs_of(const float* dy, const float* x, const Split& split) {
-  return [=, &split](std::int64_t offset) -> Pair<kWidth> {
-    return {load<kWidth, kAligned>(dy, offset, split), load<kWidth, kAligned>(x, offset, split)};
-  };
-}
-
-template <int kWidth, bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     gradient_sums_kernel(GradientSums* __restrict__ parts, const float* __restrict__ dy,
                          const float* __restrict__ x, const float* __restrict__ mean,
@@ -116,12 +111,13 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ Storage storage;
   const float average = mean[blockIdx.y], scale = inv_std[blockIdx.y];
   float sum = 0.0f, sum_hat = 0.0f;
-  const auto of_both = pairs_of<kWidth, kAligned>(dy, x, split);
-  walk_ahead<kWidth, kThreads, 2>(split, of_both, [&](std::int64_t, const Pair<kWidth>& pair) {
+  walk<kWidth, kThreads>(split, [&](std::int64_t offset, int) {
+    const Unit<kWidth> gradient = load<kWidth>(dy, offset, split);
+    const Unit<kWidth> values = load<kWidth>(x, offset, split);
 #pragma unroll
     for (int i = 0; i < kWidth; ++i) {
-      sum += pair.dy.lane[i];
-      sum_hat += pair.dy.lane[i] * ((pair.x.lane[i] - average) * scale);
+      sum += gradient.lane[i];
+      sum_hat += gradient.lane[i] * ((values.lane[i] - average) * scale);
     }
   });
   const double total = block_sum(sum, storage);
@@ -131,7 +127,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-template <int kWidth, bool kAligned>
+template <int kWidth>
 __global__ void __launch_bounds__(kThreads)
     gradient_kernel(float* __restrict__ dx, float* __restrict__ dgamma, float* __restrict__ dbeta,
                     const GradientSums* __restrict__ parts, const float* __restrict__ dy,
@@ -149,11 +145,10 @@ __global__ void __launch_bounds__(kThreads)
   const float mean_dy = static_cast<float>(total / count);
   const float mean_hat = static_cast<float>(total_hat / count);
   const ChannelGradient of{mean[c], inv_std[c], gamma[c] * inv_std[c], mean_dy, mean_hat};
-  const auto of_both = pairs_of<kWidth, kAligned>(dy, x, split);
-  walk_ahead<kWidth, kThreads, 2>(
-      split, of_both, [&](std::int64_t offset, const Pair<kWidth>& pair) {
-        write_gradient<kWidth, kAligned>(dx, offset, split, pair.dy, pair.x, of, add_dx, mask);
-      });
+  walk<kWidth, kThreads>(split, [&](std::int64_t offset, int) {
+    write_gradient(dx, offset, split, load<kWidth>(dy, offset, split),
+                   load<kWidth>(x, offset, split), of, add_dx, mask);
+  });
 }
 
 // Over ranks: a block of one warp merges the parts of its channel. Without rows there are none.
@@ -186,9 +181,14 @@ __global__ void __launch_bounds__(device::kWarpSize)
   device::write_gradient_means(means, c, gridDim.x, total, total_hat, all);
 }
 
+// Calls run(integral_constant<int, kWidth>, split, launch).
 template <class Run>
-void dispatch(const BatchNormDims& dims, bool aligned, const Stream& stream, const Run& run) {
-  with_split<kThreads>(dims, batch_norm_parts(dims), aligned, stream, run);
+void dispatch(const BatchNormDims& dims, const Stream& stream, const Run& run) {
+  with_width(dims, [&](auto width) {
+    const Split split(dims, width, batch_norm_parts(dims));
+    const dim3 grid(blocks_for(split.units, split.part_units), blocks_for(dims.c, 1));
+    run(width, split, Launch{grid, kThreads, 0, stream});
+  });
 }
 
 }  // namespace
@@ -199,12 +199,11 @@ void batch_norm_forward_split(float* y, float* mean, float* inv_std, float* runn
                               const BatchNormDims& dims, Workspace workspace,
                               const Stream& stream) {
   auto* parts = static_cast<Moments*>(workspace.data);
-  dispatch(dims, are_aligned({x, y}), stream,
-           [&](auto width, auto aligned, const Split& split, const Launch& config) {
-             launch(moments_kernel<width, aligned>, config, parts, x, split);
-             launch(normalize_kernel<width, aligned>, config, y, mean, inv_std, running_mean,
-                    running_var, parts, x, gamma, beta, eps, momentum, split);
-           });
+  dispatch(dims, stream, [&](auto width, const Split& split, const Launch& config) {
+    launch(moments_kernel<width>, config, parts, x, split);
+    launch(normalize_kernel<width>, config, y, mean, inv_std, running_mean, running_var, parts, x,
+           gamma, beta, eps, momentum, split);
+  });
 }
 
 void batch_norm_backward_split(float* dx, float* dgamma, float* dbeta, const float* dy,
@@ -213,26 +212,23 @@ void batch_norm_backward_split(float* dx, float* dgamma, float* dbeta, const flo
                                GradientMode dx_mode, GradientMode parameter_mode, bool mask,
                                Workspace workspace, const Stream& stream) {
   auto* parts = static_cast<GradientSums*>(workspace.data);
-  dispatch(dims, are_aligned({dy, x, dx}), stream,
-           [&](auto width, auto aligned, const Split& split, const Launch& config) {
-             launch(gradient_sums_kernel<width, aligned>, config, parts, dy, x, mean, inv_std,
-                    split);
-             launch(gradient_kernel<width, aligned>, config, dx, dgamma, dbeta, parts, dy, x, gamma,
-                    mean, inv_std, split, dx_mode == GradientMode::accumulate,
-                    parameter_mode == GradientMode::accumulate, mask);
-           });
+  dispatch(dims, stream, [&](auto width, const Split& split, const Launch& config) {
+    launch(gradient_sums_kernel<width>, config, parts, dy, x, mean, inv_std, split);
+    launch(gradient_kernel<width>, config, dx, dgamma, dbeta, parts, dy, x, gamma, mean, inv_std,
+           split, dx_mode == GradientMode::accumulate, parameter_mode == GradientMode::accumulate,
+           mask);
+  });
 }
 
 void batch_norm_moments_split(Moments* moments, float* mean, const float* x,
                               const BatchNormDims& dims, double all, Workspace workspace,
                               const Stream& stream) {
   auto* parts = static_cast<Moments*>(workspace.data);
-  dispatch(dims, are_aligned({x}), stream,
-           [&](auto width, auto aligned, const Split& split, const Launch& config) {
-             launch(moments_kernel<width, aligned>, config, parts, x, split);
-             launch(merge_moments_kernel, Launch{config.grid.y, device::kWarpSize, 0, stream},
-                    moments, mean, parts, config.grid.x, all);
-           });
+  dispatch(dims, stream, [&](auto width, const Split& split, const Launch& config) {
+    launch(moments_kernel<width>, config, parts, x, split);
+    launch(merge_moments_kernel, Launch{config.grid.y, device::kWarpSize, 0, stream}, moments, mean,
+           parts, config.grid.x, all);
+  });
 }
 
 void batch_norm_gradient_sums_split(float* dgamma, float* dbeta, float* means, const float* dy,
@@ -241,14 +237,11 @@ void batch_norm_gradient_sums_split(float* dgamma, float* dbeta, float* means, c
                                     GradientMode parameter_mode, Workspace workspace,
                                     const Stream& stream) {
   auto* parts = static_cast<GradientSums*>(workspace.data);
-  dispatch(dims, are_aligned({dy, x}), stream,
-           [&](auto width, auto aligned, const Split& split, const Launch& config) {
-             launch(gradient_sums_kernel<width, aligned>, config, parts, dy, x, mean, inv_std,
-                    split);
-             launch(merge_gradient_sums_kernel, Launch{config.grid.y, device::kWarpSize, 0, stream},
-                    dgamma, dbeta, means, parts, config.grid.x, all,
-                    parameter_mode == GradientMode::accumulate);
-           });
+  dispatch(dims, stream, [&](auto width, const Split& split, const Launch& config) {
+    launch(gradient_sums_kernel<width>, config, parts, dy, x, mean, inv_std, split);
+    launch(merge_gradient_sums_kernel, Launch{config.grid.y, device::kWarpSize, 0, stream}, dgamma,
+           dbeta, means, parts, config.grid.x, all, parameter_mode == GradientMode::accumulate);
+  });
 }
 
 }  // namespace weft::kernels::cuda

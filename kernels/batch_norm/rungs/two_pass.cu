@@ -92,6 +92,19 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
+    inference_kernel(float* __restrict__ y, const float* __restrict__ x,
+                     const float* __restrict__ running_mean, const float* __restrict__ running_var,
+                     const float* __restrict__ gamma, const float* __restrict__ beta, float eps,
+                     std::int64_t n, std::int64_t channels, std::int64_t inner) {
+  const std::int64_t c = blockIdx.x;
+  const float average = running_mean[c], shift = beta[c];
+  const float factor = gamma[c] / sqrtf(running_var[c] + eps);
+  device::visit_channel(
+      n, channels, inner, c, static_cast<int>(blockIdx.y), static_cast<int>(gridDim.y),
+      [&](std::int64_t offset) { y[offset] = (x[offset] - average) * factor + shift; });
+}
+
+__global__ void __launch_bounds__(kThreads)
     backward_kernel(float* __restrict__ dx, float* __restrict__ dgamma, float* __restrict__ dbeta,
                     const float* __restrict__ dy, const float* __restrict__ x,
                     const float* __restrict__ gamma, const float* __restrict__ mean,
@@ -191,6 +204,13 @@ void batch_norm_forward_two_pass(float* y, float* mean, float* inv_std, float* r
                                  const BatchNormDims& dims, Workspace, const Stream& stream) {
   launch(forward_kernel, per_channel(dims, stream), y, mean, inv_std, running_mean, running_var, x,
          gamma, beta, eps, momentum, dims.n, dims.c, dims.inner);
+}
+
+void batch_norm_inference(float* y, const float* x, const float* running_mean,
+                          const float* running_var, const float* gamma, const float* beta,
+                          float eps, const BatchNormDims& dims, const Stream& stream) {
+  launch(inference_kernel, per_element(dims, stream), y, x, running_mean, running_var, gamma, beta,
+         eps, dims.n, dims.c, dims.inner);
 }
 
 void batch_norm_backward_two_pass(float* dx, float* dgamma, float* dbeta, const float* dy,
