@@ -55,8 +55,8 @@ void handle_access(int, siginfo_t* info, void* context) {
 }
 
 // A GPU raises no error, and goes on with a number that nobody has chosen.
-void handle_division(int, siginfo_t*, void* context) {
-  if (in_kernel_code == nullptr) {
+void handle_division(int, siginfo_t* info, void* context) {
+  if (in_kernel_code == nullptr || info->si_code != FPE_INTDIV) {  // feenableexcept()
     sigaction(SIGFPE, &before_fpe, nullptr);
     return;
   }

@@ -20,11 +20,12 @@ struct Edit {
 };
 
 // The names of the kernels of all files. `templates` are called by their names where the others are
-// called through a pointer: templates, overloaded kernels, and those with default arguments. So are
-// kernels whose name a function of the host has, too.
+// called through a pointer: templates, and kernels with default arguments. So are kernels whose
+// name a function of the host has, too. Of those in `overloaded` the compiler finds out which it
+// is.
 struct KernelNames {
   std::set<std::string, std::less<>> plain, templates, functions;
-  std::set<std::string, std::less<>> overloaded;  // or declared twice in two spellings
+  std::set<std::string, std::less<>> overloaded;  // several kernels, or one in two spellings
   std::map<std::string, std::string> types;       // of the parameters where it was seen first
 };
 void collect_kernels(const TokenView& code, KernelNames& names);

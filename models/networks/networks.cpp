@@ -212,9 +212,9 @@ NetworkOptions read_network(const std::filesystem::path& file) {
   }
   NetworkOptions options;
   options.name = file.filename().string();
-  options.definition.resize(input.size());
-  input.read(std::as_writable_bytes(std::span(options.definition)), 0);
-  options.definition = without_byte_order_mark(std::string(options.definition));
+  std::string text(input.size(), '\0');
+  input.read(std::as_writable_bytes(std::span(text)), 0);
+  options.definition = without_byte_order_mark(text);
   parse_network(options.definition, file.string());
   check_name(options);
   return options;
